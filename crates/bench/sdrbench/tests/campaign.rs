@@ -216,6 +216,54 @@ fn xapps_over_each_interface_receive_reports_and_are_answered() {
     }
 }
 
+const PAUSE: &str = "
+    warm_up_s = 0.2
+    duration_s = 1
+    repetitions = 1
+    max_lateness_ms = 60000
+    [agents]
+    count = 10
+    period_ms = 10
+    slot_us = 500
+    [applications]
+    read_pause_us = 60000
+";
+
+#[test]
+fn pause_of_an_xapp_is_part_of_the_delay_and_loses_nothing() {
+    let report = run(PAUSE, Interface::Ferric, false);
+    assert!(report.complete && report.valid, "{:?}", report.why_invalid);
+    let step = &report.steps[0];
+    assert_eq!((step.lost, step.duplicated, step.reordered), (0, 0, 0));
+    // reports wait between 0 and 60 ms
+    assert!(step.indication_us.p50.unwrap() > 20_000.0, "{:?}", step.indication_us);
+    assert!(step.generator.applications_cpu_share > 0.0 && step.generator.applications_cpu_share < 0.9);
+}
+
+#[test]
+fn knee_is_a_lower_bound_if_not_the_controller_was_measured_beyond_it() {
+    // no delay is within 10 us, and no generator is as punctual
+    let text = |limit_ms: &str| {
+        format!(
+            "warm_up_s = 0.1\nduration_s = 0.5\nrepetitions = 1\nlimit_ms = {limit_ms}\nmax_lateness_ms = 0.01\n[agents]\ncount = 1\n\
+             period_ms = 10\n[knee]\nfrom = 2\nuntil = 4\n"
+        )
+    };
+    let report = run(&text("0.01"), Interface::Ferric, false);
+    let knee = report.knee.as_ref().unwrap();
+    assert_eq!((knee.agents, knee.tried.len(), knee.tried[0].is_within), (None, 1, false));
+    assert!(knee.is_lower_bound && !report.valid);
+    let why = report.why_invalid.iter().find(|why| why.starts_with("knee, with 2 agents: ")).unwrap();
+    assert!(why.contains("max_lateness_ms"), "{why}");
+    assert!(report.html().contains("<h2>Knee</h2>"));
+    // all are within a minute
+    let report = run(&text("60000"), Interface::Ferric, false);
+    let knee = report.knee.as_ref().unwrap();
+    assert_eq!((knee.agents, knee.is_lower_bound), (Some(4), true));
+    assert!(knee.doubtful().is_none() && knee.tried.iter().all(|load| load.achieved_per_s > 0.0), "{knee:?}");
+    assert!(report.to_string().contains("knee: at least 4 agents; this is the highest load"), "{report}");
+}
+
 #[test]
 fn schema_in_the_repository_is_that_of_the_report() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("report.schema.json");

@@ -94,6 +94,31 @@ fn xapps_of_the_oran_reference_platform_measure_the_ric() {
 }
 
 #[test]
+fn second_core_of_the_controller_is_compared() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return println!("this host has one processor: there is nothing to compare");
+    }
+    let ric = start_ric(&[]);
+    let folder = Folder::new("cores");
+    let report =
+        measure(&folder, SCENARIO, &["--target", &ric.e2, "--cores", "1,2", "--cpus", "1", "--xapp-cpus", "0-1"]);
+    assert_eq!(report["valid"].as_bool(), Some(true), "{}", report["why_invalid"]);
+    assert_eq!(report["steps"].as_array().unwrap().len(), 2);
+    let [compared] = report["over_cores"].as_array().unwrap().as_slice() else { panic!("{}", report["over_cores"]) };
+    assert_eq!([&compared["agents"], &compared["fewest_cores"], &compared["cores"]], [5, 1, 2]);
+    assert!(compared["cpu_ratio"]["mean"].as_f64() > Some(0.0), "{compared}");
+    assert!(fs::read_to_string(folder.0.join("out/report.html")).unwrap().contains("with 2 cores as with 1"));
+    let mistakes = |options: &[&str]| {
+        let out = folder.path("mistake");
+        let common = ["run", "--quiet", "--target", &ric.e2, "--out", &out];
+        run(PROGRAM, &[&common, options].concat())
+    };
+    mistakes(&["--cpus", "2-1"]).complains(2, &["1,3-5"]);
+    mistakes(&["--cpus", "1024"]).complains(2, &["below 1024"]);
+    mistakes(&["--xapp-cpus", "1023"]).complains(1, &["processor 1023"]);
+}
+
+#[test]
 fn target_without_e42_is_named() {
     let ric = start_ric(&[]);
     let folder = Folder::new("no-e42");

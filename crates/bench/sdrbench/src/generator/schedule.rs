@@ -62,3 +62,35 @@ impl Schedule {
         self.0.pop().map(|Reverse((due_ns, node, plan))| (due_ns, node as usize, plan))
     }
 }
+
+/// The next beginning of a slot; the time itself if slots have no length.
+pub(super) fn at_slot(at_ns: u64, slot_ns: u64) -> u64 {
+    match slot_ns {
+        0 => at_ns,
+        slot_ns => at_ns.next_multiple_of(slot_ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_begin_at_multiples_of_their_length() {
+        assert_eq!([0, 1, 500, 501].map(|at_ns| at_slot(at_ns, 500)), [0, 500, 500, 1000]);
+        assert_eq!([0, 1, 501].map(|at_ns| at_slot(at_ns, 0)), [0, 1, 501]);
+    }
+
+    #[test]
+    fn plans_are_taken_by_time_when_due() {
+        let mut schedule = Schedule::default();
+        for (due_ns, node) in [(30, 1), (10, 2), (20, 3)] {
+            schedule.add(due_ns, node, Plan::Connect);
+        }
+        assert_eq!(schedule.next_ns(), Some(10));
+        assert_eq!(schedule.pop(9), None);
+        assert_eq!(schedule.pop(25), Some((10, 2, Plan::Connect)));
+        assert_eq!(schedule.pop(25), Some((20, 3, Plan::Connect)));
+        assert_eq!(schedule.pop(25), None);
+    }
+}

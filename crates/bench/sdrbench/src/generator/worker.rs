@@ -6,11 +6,11 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
 use anyhow::Context;
-use ferric::link::{Class, Events, Interest, Link, Poll, Scratch, State};
+use ferric::link::{Events, Interest, Link, Poll, Scratch, State};
 use radio::Random;
 
 use super::node::Node;
-use super::schedule::{Plan, Schedule};
+use super::schedule::{Plan, Schedule, at_slot};
 use super::{Command, FIRST_PROBE, GeneratorConfig, Totals, Window, WindowCounts};
 use crate::clock::thread_cpu_ns;
 use crate::northbound::Received;
@@ -350,7 +350,7 @@ impl Worker {
             if !self.nodes[node].agent.poll_transmit(&mut self.out) {
                 break;
             }
-            self.nodes[node].send(&self.out, Class::Keep);
+            self.nodes[node].queue(&self.out);
         }
     }
 
@@ -385,10 +385,17 @@ impl Worker {
     }
 
     fn flush(&mut self, node: usize) {
+        if let Some(link) = &mut self.nodes[node].link {
+            // an error is reported by the poll as well, when what was received before it is read
+            let _ = link.flush();
+        }
+        self.watch_writing(node);
+    }
+
+    /// Has the poll report when a link can be written on which something waits.
+    fn watch_writing(&mut self, node: usize) {
         let state = &mut self.nodes[node];
-        let Some(link) = &mut state.link else { return };
-        // an error is reported by the poll as well, when what was received before it is read
-        let _ = link.flush();
+        let Some(link) = &state.link else { return };
         let wants_write = link.wants_write();
         if wants_write != state.wants_write {
             state.wants_write = wants_write;
@@ -422,7 +429,7 @@ impl Worker {
                     self.totals.period_ns.store(period_ns, Relaxed);
                     self.totals.subscribed.fetch_add(1, Relaxed);
                     let phase_ns = (self.random.uniform() * period_ns as f64) as u64;
-                    let first_ns = self.at_slot(self.config.clock.now_ns() + phase_ns);
+                    let first_ns = at_slot(self.config.clock.now_ns() + phase_ns, self.config.slot_ns);
                     let state = self.nodes[node].slot(slot);
                     state.generation += 1;
                     (state.is_active, state.period_ns, state.number) = (true, period_ns, phase_ns);
@@ -436,14 +443,6 @@ impl Worker {
             }
         }
         is_over
-    }
-
-    /// The beginning of the next slot, if reports keep to slots.
-    fn at_slot(&self, at_ns: u64) -> u64 {
-        match self.config.slot_ns {
-            0 => at_ns,
-            slot_ns => at_ns.next_multiple_of(slot_ns),
-        }
     }
 
     fn set_up(&mut self, node: usize) {
@@ -483,7 +482,7 @@ impl Worker {
             return;
         }
         let is_late = late_ns > MAX_LATE_NS;
-        let (is_queued, dropped) = if is_late { (false, 0) } else { state.send(&self.out, Class::Report) };
+        let (is_queued, dropped) = if is_late { (false, 0) } else { state.report(&self.out) };
         let octets = self.out.len() as u64;
         if let Some(counts) = self.counts_of(due_ns) {
             counts.offered += 1;
@@ -498,9 +497,7 @@ impl Worker {
                 self.ask(node, true);
             }
         }
-        if !is_late {
-            self.flush(node);
-        }
+        self.watch_writing(node);
     }
 
     /// Plans the first arrival at an agent, and the departures and transmissions of the users that it has.

@@ -193,9 +193,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
             resubscriptions_per_s: rate("resubscriptions_per_s", 1e5)?,
         },
         read_pause: match &applications {
-            Some(table) => table.integer("read_pause_us", 0..=MAX_READ_PAUSE_US)?.map_or(Duration::ZERO, |us: u32| {
-                Duration::from_micros(us.into())
-            }),
+            Some(table) => table
+                .integer("read_pause_us", 0..=MAX_READ_PAUSE_US)?
+                .map_or(Duration::ZERO, |us: u32| Duration::from_micros(us.into())),
             None => Duration::ZERO,
         },
         rest,
