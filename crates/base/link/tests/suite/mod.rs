@@ -499,7 +499,8 @@ pub fn pdus_sent_now_arrive_in_order_and_wait_for_a_slow_reader(kind: Kind) {
     assert!(matches!(error, Error::OutboxFull { limit_octets: 65536 }), "{error:?}");
     let sent = client.link.send_now(STREAM, &[&[0; 5000]], Class::Report).unwrap();
     assert_eq!(sent, Sent { queued: false, dropped_reports: 1 });
-    assert!(client.link.wants_write());
+    // a peer in memory takes the PDUs out of the outbox by itself
+    assert!(client.link.wants_write() || kind == Kind::Memory);
     run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= count as usize);
     assert!((0..count).zip(server.pdus()).all(|(number, got)| got == pdu(number)));
     assert_eq!(server.got.len(), count as usize);

@@ -218,8 +218,12 @@ impl Campaign<'_> {
                 .push("no application subscribed: give the controller's address for xApps with --xapp".to_owned());
         }
         if agents_up < u64::from(agents) {
-            why_invalid
-                .push(format!("{agents_up} of {agents} agents were set up and subscribed to when the step began"));
+            let refusal = self.applications.progress().find_map(Progress::refusal);
+            let refusal = refusal.map(|reason| format!("; the first refused subscription: {reason}"));
+            why_invalid.push(format!(
+                "{agents_up} of {agents} agents were set up and subscribed to when the step began{}",
+                refusal.unwrap_or_default()
+            ));
         } else if offered == 0 && (self.confirms || !self.applications.is_empty()) {
             why_invalid.push("no report was planned: the repetitions are shorter than the period".to_owned());
         }

@@ -7,9 +7,9 @@ mod received;
 mod session;
 mod slices;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub use ferric_xapp::FerricXapp;
 pub use oran::Oran;
 pub use received::{Received, Second};
 
+/// Characters of a controller's reason that are kept.
+const MAX_REASON: usize = 200;
 /// How long a thread may need to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -88,6 +90,21 @@ pub struct Progress {
     pub subscribed: AtomicU64,
     /// Requests that have failed.
     pub failed: AtomicU64,
+    /// Why the first subscription was refused.
+    refusal: Mutex<Option<String>>,
+}
+
+impl Progress {
+    /// Notes why a subscription was refused, unless one was before.
+    fn refuse(&self, reason: &str) {
+        let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        refusal.get_or_insert_with(|| reason.chars().take(MAX_REASON).collect());
+    }
+
+    /// Why the first subscription was refused.
+    pub fn refusal(&self) -> Option<String> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Makes applications of a controller.

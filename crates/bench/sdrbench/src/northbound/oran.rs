@@ -25,7 +25,6 @@ use serde_json::{Value, json};
 
 use super::session::{Interface, Reports, Session, TICK};
 use super::{Northbound, NorthboundConfig, Order, Progress};
-use crate::southbound::e2::node_number;
 
 /// The requestor of controls.
 const REQUESTOR: u16 = 1021;
@@ -92,8 +91,8 @@ struct Instance {
 /// What the threads beside the application report.
 enum Outcome {
     Notified(Notification),
-    /// A subscription request was refused at once.
-    Refused(u32),
+    /// A subscription request was refused at once, and why.
+    Refused(u32, String),
     /// A subscription could not be deleted.
     NotDeleted,
 }
@@ -118,7 +117,7 @@ impl Northbound for Oran {
     ) -> anyhow::Result<()> {
         let nodes = Client::new(&ClientConfig { timeout: TIMEOUT, ..self.nodes.clone() })?;
         let kpm = config.content.kpm.id;
-        let mut platform = Platform::start(self, kpm)?;
+        let mut platform = Platform::start(self)?;
         let mut session = Session::new(&config, progress);
         let mut next_list_ns = 0;
         while !stop.load(Ordering::Acquire) {
@@ -165,7 +164,6 @@ fn listed(client: &Client) -> anyhow::Result<Vec<(u32, String)>> {
 
 /// The connections of an application with the platform.
 struct Platform {
-    function: RanFunctionId,
     version: Version,
     /// The names of nodes.
     names: HashMap<u32, String>,
@@ -184,7 +182,7 @@ struct Platform {
 }
 
 impl Platform {
-    fn start(oran: &Oran, function: RanFunctionId) -> anyhow::Result<Self> {
+    fn start(oran: &Oran) -> anyhow::Result<Self> {
         let (sender, outcomes) = mpsc::channel();
         // the controller has no credentials; it may be on another host
         let config = ServerConfig { is_public: true, ..ServerConfig::new(SocketAddr::new(oran.host, 0)) };
@@ -205,7 +203,6 @@ impl Platform {
         });
         let worker = worker.context("cannot start a thread")?;
         Ok(Platform {
-            function,
             version: oran.version,
             names: HashMap::new(),
             active: HashMap::new(),
@@ -239,12 +236,12 @@ impl Platform {
                         self.active.insert(subscription.into(), id.clone());
                         session.subscribed(request.into(), subscription.into(), self)?;
                     } else {
-                        session.subscription_failed(request.into(), self)?;
+                        session.subscription_failed(request.into(), &error, self)?;
                     }
                 }
                 Ok(())
             }
-            Outcome::Refused(request) => session.subscription_failed(request, self),
+            Outcome::Refused(request, reason) => session.subscription_failed(request, &reason, self),
             Outcome::NotDeleted => {
                 session.failed();
                 Ok(())
@@ -303,7 +300,8 @@ impl Interface for Platform {
             "ActionID": 1,
             "ActionType": "report",
             "ActionDefinition": reports.action,
-            "SubsequentAction": { "SubsequentActionType": "continue", "TimeToWait": "zero" },
+            // the platform requires it, and later versions of E2AP have no time of zero
+            "SubsequentAction": { "SubsequentActionType": "continue", "TimeToWait": "w10ms" },
         });
         let detail = json!({
             "XappEventInstanceId": number,
@@ -356,7 +354,11 @@ fn work(client: &Client, jobs: &Receiver<Job>, outcomes: &Sender<Outcome>, is_en
             Job::Subscribe(number, body) => match client.request("POST", SUBSCRIPTIONS, Some(&body)) {
                 // the outcome is notified
                 Ok(response) if response.is_success() => continue,
-                _ => Outcome::Refused(number),
+                Ok(response) => {
+                    let detail = response.body["detail"].as_str().unwrap_or_default();
+                    Outcome::Refused(number, format!("POST {SUBSCRIPTIONS}: status {}: {detail}", response.status))
+                }
+                Err(error) => Outcome::Refused(number, format!("POST {SUBSCRIPTIONS}: {error}")),
             },
             Job::Delete(id) => match client.request("DELETE", &format!("{SUBSCRIPTIONS}/{id}"), None) {
                 Ok(response) if response.is_success() => continue,

@@ -299,11 +299,13 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
     pub fn subscription_failed<I: Interface<Node = N>>(
         &mut self,
         request: u32,
+        reason: &str,
         interface: &mut I,
     ) -> anyhow::Result<()> {
         if let Some(Pending::Subscribe { .. }) = self.pending.remove(&request) {
             self.in_flight -= 1;
             self.failed();
+            self.progress.refuse(reason);
         }
         self.subscribe(interface)
     }
