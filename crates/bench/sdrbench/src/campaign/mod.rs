@@ -208,7 +208,10 @@ pub fn run(
     };
     let steps: Vec<Step> = scenario.steps().into_iter().filter(|step| !is_measured(&report, step)).collect();
     let connections_s = f64::from(scenario.agents.iter().max().copied().unwrap_or(0)) / scenario.setups_per_s;
-    let planned_s = steps.len() as f64 * scenario.step_s() + connections_s;
+    let search_s = scenario.knee.as_ref().map_or(0.0, |knee| {
+        f64::from(knee.expected_tries()) * scenario.step_s() + f64::from(knee.until) / scenario.setups_per_s
+    });
+    let planned_s = steps.len() as f64 * scenario.step_s() + connections_s + search_s;
     let rest = match scenario.rest.as_ref().zip(options.rest.as_ref()) {
         Some((load, config)) => Some(RestClients::start(load, config, clock, scenario.seed)?),
         None => None,

@@ -502,6 +502,13 @@ mod tests {
         }
         assert_eq!(found(5), (None, false));
         assert_eq!(found(1000), (Some(1000), true));
+        let mut tried = 0_u32;
+        let count = |agents| {
+            tried += 1;
+            Ok(Some(agents <= 505))
+        };
+        bisect(&knee, count).unwrap();
+        assert!(tried.abs_diff(knee.expected_tries()) <= 1, "{tried} loads");
         assert_eq!(bisect(&knee, |_| Ok(None)).unwrap(), None);
     }
 }

@@ -160,6 +160,16 @@ pub struct Knee {
     pub tolerance_percent: f64,
 }
 
+impl Knee {
+    /// How many loads the search tries if the knee is in the middle: both ends, then halves.
+    #[must_use]
+    pub fn expected_tries(&self) -> u32 {
+        let (from, until) = (f64::from(self.from), f64::from(self.until));
+        let tolerated = ((from + until) / 2.0 * self.tolerance_percent / 100.0).max(1.0);
+        2 + ((until - from) / tolerated).log2().max(0.0).ceil() as u32
+    }
+}
+
 /// A part of a scenario with a load of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
