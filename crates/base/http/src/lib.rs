@@ -157,6 +157,9 @@ pub struct ServerConfig {
     pub address: SocketAddr,
     /// Who may send requests, and whether over HTTPS. Default: everyone, over HTTP.
     pub access: Access,
+    /// Whether other hosts are served without a token and a certificate: for receivers of notifications, whose senders have none.
+    /// Default: no.
+    pub is_public: bool,
     /// Concurrent connections. Further ones are answered with 503, or over TLS not at all, and closed. An eighth of them is for
     /// hosts that were served before. Default: 128.
     pub max_connections: usize,
@@ -196,6 +199,7 @@ impl ServerConfig {
         ServerConfig {
             address,
             access: Access::default(),
+            is_public: false,
             max_connections: 128,
             max_host_percent: 75,
             max_streams: 64,
@@ -226,12 +230,12 @@ impl Server {
     /// if the system refuses a thread.
     pub fn start(config: ServerConfig, routes: Vec<Route>) -> io::Result<Self> {
         let (is_loopback, access) = (config.address.ip().is_loopback(), &config.access);
-        if !is_loopback && !access.authenticates_clients() {
+        if !is_loopback && !access.authenticates_clients() && !config.is_public {
             let why = "REST without authentication serves loopback addresses only, and this one is reachable from other hosts; \
                        configure tokens or a client CA, or listen on 127.0.0.1";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
-        let is_plain = !is_loopback && !access.is_secured();
+        let is_plain = !is_loopback && access.authenticates_clients() && !access.is_secured();
         let serving = Serving::start(config, Router::new(routes))?;
         if is_plain {
             warn!(

@@ -57,7 +57,7 @@ pub struct Received {
 /// The result of [`Link::send`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// The PDU is in the outbox. False for a report for which there is no room even without all other reports.
+    /// The PDU is in the outbox, or was written. False for a report for which there is no room even without all other reports.
     pub queued: bool,
     /// Reports dropped by this call, the given one included if it was not queued.
     pub dropped_reports: u32,
@@ -283,6 +283,43 @@ impl Link {
     /// [`Error::SendTooLong`] are the caller's misuse and change nothing. [`Error::Closed`] or [`Error::Lost`]: the link is
     /// gone.
     pub fn send(&mut self, stream: StreamId, parts: &[&[u8]], class: Class) -> Result<Sent, Error> {
+        self.check(parts)?;
+        let sent = match &mut self.transport {
+            Transport::Stream(link) => link.outbox.push(stream, parts, class),
+            Transport::Sctp(link) => link.outbox.push(stream, parts, class),
+            #[cfg(feature = "tls")]
+            Transport::Tls(link) => link.stream.outbox.push(stream, parts, class),
+            Transport::Shm(link) => link.send(stream, parts, class),
+            Transport::Memory(link) => link.send(stream, parts, class),
+        }?;
+        self.observe_sent(sent, stream, parts);
+        Ok(sent)
+    }
+
+    /// Writes one PDU at once, behind those in the outbox: [`send`](Self::send) and [`flush`](Self::flush) in one call. On a TCP or Unix
+    /// link whose outbox is empty, the kernel copies the PDU from `parts`; the outbox stores only what the kernel does not take.
+    ///
+    /// Use it for single PDUs on many links. Several PDUs on one link cost less with several `send` and one `flush`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`send`](Self::send) and [`flush`](Self::flush).
+    pub fn send_now(&mut self, stream: StreamId, parts: &[&[u8]], class: Class) -> Result<Sent, Error> {
+        self.check(parts)?;
+        if let (State::Established, Transport::Stream(link)) = (self.state, &mut self.transport)
+            && link.outbox.is_empty()
+        {
+            let sent = link.send_now(stream, parts, class)?;
+            self.observe_sent(sent, stream, parts);
+            return Ok(sent);
+        }
+        let sent = self.send(stream, parts, class)?;
+        self.flush()?;
+        Ok(sent)
+    }
+
+    /// Refuses what cannot be sent.
+    fn check(&self, parts: &[&[u8]]) -> Result<(), Error> {
         if self.state == State::Closed {
             return Err(Error::Closed);
         }
@@ -293,14 +330,10 @@ impl Link {
         if octets > self.longest_send_octets {
             return Err(Error::SendTooLong { octets, limit_octets: self.longest_send_octets });
         }
-        let sent = match &mut self.transport {
-            Transport::Stream(link) => link.outbox.push(stream, parts, class),
-            Transport::Sctp(link) => link.outbox.push(stream, parts, class),
-            #[cfg(feature = "tls")]
-            Transport::Tls(link) => link.stream.outbox.push(stream, parts, class),
-            Transport::Shm(link) => link.send(stream, parts, class),
-            Transport::Memory(link) => link.send(stream, parts, class),
-        }?;
+        Ok(())
+    }
+
+    fn observe_sent(&self, sent: Sent, stream: StreamId, parts: &[&[u8]]) {
         if sent.queued {
             for observer in [self.tap.as_deref(), self.watch.as_deref()].into_iter().flatten() {
                 if let Transport::Sctp(link) = &self.transport {
@@ -309,7 +342,6 @@ impl Link {
                 observer.pdu(Direction::Sent, stream, parts);
             }
         }
-        Ok(sent)
     }
 
     /// Writes as much of the outbox as the kernel takes now, in few system calls.

@@ -137,7 +137,8 @@ pub(crate) struct Outbox {
     report: SendQueue,
     /// The class of the oldest PDU if a part of it was written already, so that it cannot be dropped.
     begun: Option<Class>,
-    /// The rest of a partly written report, moved here so that younger reports could be dropped. Written first.
+    /// The rest of a partly written report, moved here so that younger reports could be dropped, or of a PDU that was written directly.
+    /// Written first.
     torn: VecDeque<u8>,
     next_order: u64,
     framed: bool,
@@ -274,14 +275,28 @@ impl Outbox {
         self.next_order += 1;
         let queue = self.queue_mut(class);
         if framed {
-            let announced = u32::try_from(pdu_octets).expect("an outbox's bound, and so a PDU in it, is below 4 GiB");
-            queue.bytes.extend(&announced.to_be_bytes());
+            queue.bytes.extend(&announced(pdu_octets));
         }
         for part in parts {
             queue.bytes.extend(*part);
         }
         queue.entries.push_back(Entry { order, octets, stream });
         Ok(Sent { queued: true, dropped_reports })
+    }
+
+    /// The length before a PDU, if there is one.
+    pub(crate) fn header(&self, parts: &[&[u8]]) -> Option<[u8; HEADER_OCTETS]> {
+        self.framed.then(|| announced(parts.iter().map(|part| part.len()).sum()))
+    }
+
+    /// Stores the rest of a PDU whose beginning was written without the outbox, which is empty.
+    pub(crate) fn keep_rest<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>, mut written: usize) {
+        debug_assert!(self.is_empty(), "a PDU is written directly when no other one waits");
+        for part in parts {
+            let skipped = written.min(part.len());
+            self.torn.extend(&part[skipped..]);
+            written -= skipped;
+        }
     }
 
     /// The octets that dropping reports cannot free.
@@ -517,6 +532,11 @@ impl Iterator for Entries<'_> {
         self.offset[queue] += entry.octets;
         Some(Located { class, stream: entry.stream, range: start..start + entry.octets })
     }
+}
+
+/// The length before a PDU.
+fn announced(pdu_octets: usize) -> [u8; HEADER_OCTETS] {
+    u32::try_from(pdu_octets).expect("the longest PDU is below 4 GiB").to_be_bytes()
 }
 
 fn note(notes: &mut Vec<[u8; NOTED_OCTETS]>, octets: impl Iterator<Item = u8>) {

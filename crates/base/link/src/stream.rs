@@ -15,10 +15,13 @@ use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 use crate::frame::Deframer;
 use crate::outbox::Outbox;
 use crate::resolve::mapped;
-use crate::{Address, Config, Error, Flushed, Framing, Received, Scratch, StreamId};
+use crate::{Address, Class, Config, Error, Flushed, Framing, Received, Scratch, Sent, StreamId};
 
 /// Slices of one gathered write. The kernel takes up to 1024; beyond a few dozen they gain nothing.
 const WRITE_SLICES: usize = 64;
+
+/// Slices of a PDU that is written without the outbox: its length, and its parts.
+const DIRECT_SLICES: usize = 8;
 
 /// How long a probed peer may leave octets unacknowledged, or its window closed.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -147,6 +150,33 @@ impl StreamLink {
                 received.more = true;
                 return Ok(received);
             }
+        }
+    }
+
+    /// Writes one PDU; the outbox is empty, and stores only what the kernel does not take.
+    pub(crate) fn send_now(&mut self, stream: StreamId, parts: &[&[u8]], class: Class) -> Result<Sent, Error> {
+        let header = self.outbox.header(parts);
+        let header = header.as_ref().map_or(&[][..], |header| &header[..]);
+        let mut slices = [IoSlice::new(&[]); DIRECT_SLICES];
+        let Some(used) = slices.get_mut(..=parts.len()) else {
+            let sent = self.outbox.push(stream, parts, class)?;
+            self.flush()?;
+            return Ok(sent);
+        };
+        let all = std::iter::once(header).chain(parts.iter().copied());
+        used.iter_mut().zip(all.clone()).for_each(|(slice, part)| *slice = IoSlice::new(part));
+        let octets: usize = all.clone().map(<[u8]>::len).sum();
+        let mut control = SendAncillaryBuffer::new(&mut []);
+        match rustix::net::sendmsg(&self.socket, used, &mut control, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            Ok(written) => {
+                if written < octets {
+                    self.outbox.keep_rest(all, written);
+                }
+                Ok(Sent { queued: true, dropped_reports: 0 })
+            }
+            // the caller waits for the link to be writable
+            Err(Errno::AGAIN | Errno::INTR) => self.outbox.push(stream, parts, class),
+            Err(errno) => Err(Error::from_transfer("write", errno)),
         }
     }
 

@@ -18,7 +18,9 @@ const AGENTS: [u32; 6] = [1, 51, 101, 151, 201, 251];
 const REPETITIONS: u32 = 4;
 /// The period of reports.
 const PERIOD_MS: u32 = 100;
-/// The paper's mean delay of one core and 251 agents is 60 ms, against 1.5 ms of up to 101 agents.
+/// The paper's mean delay of up to 101 agents.
+const LOW_LOAD_MS: f64 = 1.5;
+/// The paper's mean delay of one core and 251 agents.
 const OVERLOAD_MS: f64 = 60.0;
 /// A growth of memory below this in bytes per second, a page, is none.
 const FLAT_BYTES_PER_S: f64 = 4096.0;
@@ -324,13 +326,13 @@ pub fn fig6(context: &Context<'_>) -> anyhow::Result<FigureReport> {
         let delay = measured.at(southbound, MOST, |step| step.setup_mean_ms);
         let [few, many] = match southbound {
             Southbound::FlexRan => [
-                "FlexRAN: with up to 101 agents the mean delay of the next one's hello is below 3 ms",
+                "FlexRAN: with up to 101 agents the mean delay of the next one's hello is at most the paper's 1.5 ms",
                 "ours, FlexRAN: with 251 agents on one core, where the paper has 60 ms, it is below a tenth of that",
             ],
             Southbound::E2ap => ["E2AP: likewise for the E2 setup", "ours, E2AP: likewise with 251 nodes"],
         };
         [
-            Statement::new(few, text(low, "ms"), low.map(|low| low < 3.0)),
+            Statement::new(few, text(low, "ms"), low.map(|low| low <= LOW_LOAD_MS)),
             Statement::new(many, text(delay, "ms"), delay.map(|delay| delay < OVERLOAD_MS / 10.0)),
         ]
     });

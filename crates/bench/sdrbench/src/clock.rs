@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Seconds from 1900-01-01, where NTP's era 0 begins, to 1970-01-01.
 const NTP_TO_UNIX_S: u64 = 2_208_988_800;
 
@@ -46,6 +48,13 @@ impl Clock {
         let (seconds, fraction) = (value >> 32, value & 0xFFFF_FFFF);
         (seconds * 1_000_000_000 + ((fraction * 1_000_000_000) >> 32)).checked_sub(self.origin_ntp_ns)
     }
+}
+
+/// The processor time of the calling thread.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec as u64
 }
 
 #[cfg(test)]

@@ -6,10 +6,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Report, StepReport};
+use crate::report::Report;
+use crate::statistics::Estimate;
 
 /// The share of the limit and of the capacity up to which steps are used: nearer to the knee, a few disturbances decide.
 const BELOW_KNEE: f64 = 0.9;
+
+/// Loads whose rates differ by less are one: a step, and the same number of agents in the search for the knee.
+const SAME_LOAD: f64 = 1.01;
 
 /// The parameters of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,7 +77,7 @@ pub struct Prediction {
 /// Why there is no estimation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FitError {
-    /// There are too few valid steps below the knee with different loads; three are needed.
+    /// There are too few different valid loads below the knee; three are needed.
     TooFewSteps(usize),
     /// The processor time of the controller is unknown.
     NoProcessorTime,
@@ -229,29 +233,38 @@ fn solve(rows: &[Row], columns: &[usize]) -> Option<Vec<f64>> {
     Some((0..size).map(|row| matrix[row][size] / matrix[row][row]).collect())
 }
 
-/// The observation of a step; `None` if its processor time or latency is unknown.
-fn observation(step: &StepReport) -> Option<Observation> {
-    Some(Observation {
-        reports_per_s: step.achieved_per_s.mean,
-        cpu_share: step.cpu_share?.mean,
-        p99_us: step.indication_p99_us?.mean,
-    })
+/// The observation of a load; `None` if its processor time or latency is unknown.
+fn observation(reports_per_s: f64, cpu_share: Option<f64>, p99_us: Option<f64>) -> Option<Observation> {
+    Some(Observation { reports_per_s, cpu_share: cpu_share?, p99_us: p99_us? })
+}
+
+/// The observations of all valid loads with most cores: of steps, and of the search for the knee. By their rates, each once.
+fn observations(report: &Report) -> Result<Vec<Observation>, FitError> {
+    let mean = |estimate: Option<Estimate>| estimate.map(|estimate| estimate.mean);
+    let cores = report.steps.iter().filter_map(|step| step.cores).max();
+    let steps = report.steps.iter().filter(|step| step.cores == cores && step.valid);
+    let steps = steps.map(|s| observation(s.achieved_per_s.mean, mean(s.cpu_share), mean(s.indication_p99_us)));
+    let tried = report.knee.iter().filter(|knee| knee.cores == cores).flat_map(|knee| &knee.tried);
+    let tried = tried.filter(|load| load.why_invalid.is_empty());
+    let tried = tried.map(|load| observation(load.achieved_per_s, load.cpu_share, load.p99_us));
+    let measured: Vec<_> = steps.chain(tried).collect();
+    let mut all: Vec<Observation> = measured.iter().flatten().copied().collect();
+    if all.is_empty() && !measured.is_empty() {
+        return Err(FitError::NoProcessorTime);
+    }
+    all.sort_by(|one, other| one.reports_per_s.total_cmp(&other.reports_per_s));
+    all.dedup_by(|next, kept| next.reports_per_s <= kept.reports_per_s * SAME_LOAD);
+    Ok(all)
 }
 
 impl Fit {
-    /// Estimates the model of a report's controller. Of the steps below the knee, every third one is held back and only predicted.
+    /// Estimates the model of a report's controller. Of the loads below the knee, every third one is held back and only predicted.
     ///
     /// # Errors
     /// If the report has too little for it.
     pub fn of(report: &Report) -> Result<Fit, FitError> {
         let limit_us = report.scenario.limit_ms * 1e3;
-        let cores = report.steps.iter().filter_map(|step| step.cores).max();
-        let measured = report.steps.iter().filter(|step| step.cores == cores && step.valid);
-        let mut all: Vec<Observation> = measured.clone().filter_map(observation).collect();
-        if all.is_empty() && measured.count() > 0 {
-            return Err(FitError::NoProcessorTime);
-        }
-        all.sort_by(|one, other| one.reports_per_s.total_cmp(&other.reports_per_s));
+        let all = observations(report)?;
         // an event loop uses one core, whatever the host has
         let servers = 1;
         let is_below =

@@ -131,6 +131,32 @@ impl Target {
     }
 }
 
+/// Refuses processors that this program may not use.
+///
+/// # Errors
+/// The first of them.
+pub fn check_cpus(cpus: &[usize]) -> anyhow::Result<()> {
+    let allowed = sched_getaffinity(None).context("cannot read the affinity of this program")?;
+    let is_allowed = |cpu: usize| cpu < CpuSet::MAX_CPU && allowed.is_set(cpu);
+    match cpus.iter().find(|cpu| !is_allowed(**cpu)) {
+        Some(cpu) => bail!("this program may not use processor {cpu}, or the host does not have it"),
+        None => Ok(()),
+    }
+}
+
+/// Restricts this thread to some processors, which were checked; an empty list leaves it as it is.
+///
+/// # Errors
+/// If the system refuses.
+pub fn pin(cpus: &[usize]) -> anyhow::Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    sched_setaffinity(None, &set).with_context(|| format!("cannot use the processors {cpus:?}"))
+}
+
 /// The sockets that listen for TCP, by inode.
 fn listening_sockets() -> BTreeMap<u64, u16> {
     const LISTEN: &str = "0A";
@@ -180,6 +206,9 @@ mod tests {
         assert!(target.ports().contains(&port));
         let sample = target.sample().unwrap().unwrap();
         assert!(sample.cpu_ns > 0 && sample.rss_bytes > 0 && !sample.threads.is_empty());
+        assert!(check_cpus(&[]).is_ok());
+        assert!(check_cpus(&[1023]).unwrap_err().to_string().contains("processor 1023"));
+        assert!(check_cpus(&[usize::MAX]).is_err());
         let elsewhere = Address::Tcp { host: "192.0.2.1".into(), port };
         assert!(Target::listening_at(&elsewhere).sample().unwrap().is_none());
     }

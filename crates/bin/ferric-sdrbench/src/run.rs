@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{IsTerminal, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -17,6 +18,8 @@ use sdrbench::scenario::{Scenario, ScenarioError};
 
 /// The largest scenario file.
 const MAX_SCENARIO_OCTETS: u64 = 1 << 20;
+/// The port of RMR, unless the options have another one.
+const RMR_PORT: u16 = 4561;
 
 #[derive(Args)]
 #[command(mut_arg("rest_ca", |arg| arg.requires("rest")), mut_arg("rest_token", |arg| arg.requires("rest")))]
@@ -34,13 +37,23 @@ pub struct RunArgs {
     /// The controller's address for E2 nodes, such as tcp://127.0.0.1:36421, or for FlexRAN agents.
     #[arg(long, value_name = "URL")]
     target: ferric::Endpoint,
-    /// The controller's address for xApps: of ferric, such as tcp://127.0.0.1:36423; of FlexRIC, such as e42+sctp://10.0.0.5; or
-    /// `none`. [default: that of a ferric RIC on this host]
+    /// The controller's address for xApps: of ferric, such as tcp://127.0.0.1:36423; of FlexRIC, such as e42+sctp://10.0.0.5; the
+    /// subscription manager of the O-RAN reference platform, such as oran+http://10.0.0.5:8088; or `none`. [default: that of a ferric
+    /// RIC on this host]
     #[arg(long, value_name = "URL", value_parser = xapp_access)]
     xapp: Option<XappAccess>,
     /// The version of E2AP that a controller for FlexRIC's xApps was built with: 1, 2 or 3.
     #[arg(long, value_name = "VERSION", default_value = "2", requires = "xapp")]
     e42_version: E42Version,
+    /// The E2 manager's REST interface of an oran+http:// controller. [default: the address of --xapp]
+    #[arg(long, value_name = "URL", value_parser = rest_access::url, requires = "xapp")]
+    oran_nodes: Option<String>,
+    /// Where an oran+http:// controller receives controls over RMR. [default: port 4561 of the host of --xapp]
+    #[arg(long, value_name = "URL", requires = "xapp")]
+    oran_rmr: Option<Address>,
+    /// The address of this host, at which an oran+http:// controller notifies and reports. [default: the one towards --target]
+    #[arg(long, value_name = "ADDRESS", requires = "xapp")]
+    oran_host: Option<IpAddr>,
     /// The controller's REST interface, for scenarios with REST clients.
     #[arg(long, help_heading = rest_access::HEADING, value_name = "URL", value_parser = rest_access::url)]
     rest: Option<String>,
@@ -52,6 +65,15 @@ pub struct RunArgs {
     /// Threads of the generator, one for each core that it may use.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
+    /// Processors of these threads, such as 1 or 1,3-5. [default: all]
+    #[arg(long, value_name = "CPUS", value_parser = cpu_list)]
+    cpus: Option<CpuList>,
+    /// Processors of the xApps. [default: all]
+    #[arg(long, value_name = "CPUS", value_parser = cpu_list)]
+    xapp_cpus: Option<CpuList>,
+    /// Cores of the controller, one step for each: 1,2 shows what a second core costs. [default: as the scenario says]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
+    cores: Vec<u16>,
     /// The folder of the report.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -68,24 +90,80 @@ pub struct RunArgs {
     tls: program::tls::TlsArgs,
 }
 
+/// Processors by number.
+type CpuList = Vec<usize>;
+
+fn cpu_list(text: &str) -> Result<CpuList, String> {
+    const MAX_CPUS: usize = 1024;
+    let number = |text: &str| text.parse().ok().filter(|cpu| *cpu < MAX_CPUS);
+    let part = |part: &str| match part.split_once('-') {
+        Some((first, last)) => Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last),
+        None => number(part).map(|cpu| (cpu, cpu)),
+    };
+    let ranges: Option<Vec<(usize, usize)>> = text.split(',').map(part).collect();
+    let ranges = ranges.ok_or_else(|| format!("expected processors such as 1 or 1,3-5, below {MAX_CPUS}"))?;
+    Ok(ranges.into_iter().flat_map(|(first, last)| first..=last).collect())
+}
+
 /// The interface of the controller for applications.
 #[derive(Clone, Debug)]
 enum XappAccess {
     Ferric(Address),
     E42(E42Address),
+    /// The URL of the subscription manager.
+    Oran(String),
     None,
 }
 
-fn xapp_access(text: &str) -> Result<XappAccess, AddressError> {
+fn xapp_access(text: &str) -> Result<XappAccess, String> {
+    let reason = |error: AddressError| error.to_string();
     match text {
         "none" => Ok(XappAccess::None),
-        text if text.starts_with("e42+") => text.parse().map(XappAccess::E42),
-        text => text.parse().map(XappAccess::Ferric),
+        text if text.starts_with("e42+") => text.parse().map(XappAccess::E42).map_err(reason),
+        text => match text.strip_prefix("oran+") {
+            Some(url) => Ok(XappAccess::Oran(rest_access::url(url)?)),
+            None => text.parse().map(XappAccess::Ferric).map_err(reason),
+        },
     }
 }
 
+/// The interfaces of a controller for xApps of the O-RAN reference platform.
+fn oran(args: &RunArgs, url: &str) -> anyhow::Result<ApplicationAccess> {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (host, _) = authority.rsplit_once(':').unwrap_or((authority, ""));
+    let rmr = match &args.oran_rmr {
+        Some(address) => address.clone(),
+        None => Address::from_url(&format!("tcp://{host}"), RMR_PORT)?,
+    };
+    let host = match args.oran_host {
+        Some(host) => host,
+        None => own_address(&rmr)?,
+    };
+    let client = |url: &str| rest_access::config(url, &args.access);
+    let nodes = client(args.oran_nodes.as_deref().unwrap_or(url));
+    Ok(ApplicationAccess::Oran { subscriptions: client(url), nodes, rmr, host })
+}
+
+/// The address of this host towards a peer.
+fn own_address(peer: &Address) -> anyhow::Result<IpAddr> {
+    let Address::Tcp { host, port } = peer else { bail!("--oran-rmr: RMR is spoken over tcp://") };
+    let towards = || -> std::io::Result<IpAddr> {
+        let mut addresses = (host.trim_matches(['[', ']']), *port).to_socket_addrs()?;
+        let address = addresses.next().ok_or_else(|| std::io::Error::other("the name has no address"))?;
+        let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        // nothing is sent: the system chooses the address by its routes
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect(address)?;
+        Ok(socket.local_addr()?.ip())
+    };
+    towards().with_context(|| format!("cannot find the way to {peer}; give the address of this host by --oran-host"))
+}
+
 pub fn run(args: &RunArgs) -> anyhow::Result<()> {
-    let scenario = scenario(&args.scenario)?;
+    let mut scenario = scenario(&args.scenario)?;
+    if !args.cores.is_empty() {
+        scenario.cores = args.cores.iter().map(|cores| usize::from(*cores)).collect();
+    }
     let path = args.out.join("report.json");
     let measured = match (args.resume, path.exists()) {
         (true, true) => {
@@ -105,6 +183,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<()> {
         Some(XappAccess::None) => ApplicationAccess::None,
         Some(XappAccess::Ferric(address)) => ApplicationAccess::Ferric(address),
         Some(XappAccess::E42(E42Address(address))) => ApplicationAccess::E42(address, args.e42_version),
+        Some(XappAccess::Oran(url)) => oran(args, &url)?,
     };
     let mut link = ferric::link::Config { outbox_octets: 64 * 1024, ..ferric::link::Config::default() };
     link.tls = args.tls.load(None)?;
@@ -114,6 +193,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<()> {
         rest: args.rest.as_deref().map(|url| rest_access::config(url, &args.access)),
         processes: args.pid.clone(),
         threads: args.threads.into(),
+        cpus: args.cpus.clone().unwrap_or_default(),
+        xapp_cpus: args.xapp_cpus.clone().unwrap_or_default(),
         link,
         measured,
     };

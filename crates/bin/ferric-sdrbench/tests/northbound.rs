@@ -69,6 +69,56 @@ fn xapps_over_e42_measure_the_ric() {
 }
 
 #[test]
+fn xapps_of_the_oran_reference_platform_measure_the_ric() {
+    let any = "tcp://127.0.0.1:0";
+    let options = ["ric", "--e2", any, "--xapp", any, "--rmr", any, "--oran-rest", "127.0.0.1:0"];
+    let mut ric = Program::start(&sibling(PROGRAM, "ferric", "ferric-cli"), &options);
+    let [e2, rmr, rest] = ["e2=", "rmr=", "oran-rest="].map(|name| ric.line(name));
+    let folder = Folder::new("oran");
+    let scenario = format!("{SCENARIO}[applications]\ncount = 2\nslices_per_s = 10\nresubscriptions_per_s = 2\n");
+    let xapp = format!("oran+{rest}");
+    let report = measure(&folder, &scenario, &["--target", &e2, "--xapp", &xapp, "--oran-rmr", &rmr]);
+    assert_eq!(report["valid"].as_bool(), Some(true), "{}", report["why_invalid"]);
+    let northbound = report["target"]["northbound"].as_str().unwrap();
+    assert!(northbound.contains(&rest) && northbound.contains(&rmr), "{northbound}");
+    let step = &report["steps"][0];
+    assert_eq!((step["agents_up"].as_u64(), step["failed_requests"].as_u64()), (Some(5), Some(0)));
+    for (values, least) in [("indication_us", 600), ("control_us", 30), ("subscription_us", 1)] {
+        assert!(step[values]["count"].as_u64() > Some(least), "{values}: {}", step[values]);
+    }
+    // nobody listens there
+    let path = folder.path("scenario.toml");
+    let out = folder.path("other");
+    let nobody = ["run", "--quiet", "--scenario", &path, "--target", &e2, "--xapp", "oran+http://127.0.0.1:1"];
+    run(PROGRAM, &[&nobody[..], &["--oran-rmr", &rmr, "--out", &out]].concat()).complains(1, &["/v1/nodeb/states"]);
+}
+
+#[test]
+fn second_core_of_the_controller_is_compared() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return println!("this host has one processor: there is nothing to compare");
+    }
+    let ric = start_ric(&[]);
+    let folder = Folder::new("cores");
+    let report =
+        measure(&folder, SCENARIO, &["--target", &ric.e2, "--cores", "1,2", "--cpus", "1", "--xapp-cpus", "0-1"]);
+    assert_eq!(report["valid"].as_bool(), Some(true), "{}", report["why_invalid"]);
+    assert_eq!(report["steps"].as_array().unwrap().len(), 2);
+    let [compared] = report["over_cores"].as_array().unwrap().as_slice() else { panic!("{}", report["over_cores"]) };
+    assert_eq!([&compared["agents"], &compared["fewest_cores"], &compared["cores"]], [5, 1, 2]);
+    assert!(compared["cpu_ratio"]["mean"].as_f64() > Some(0.0), "{compared}");
+    assert!(fs::read_to_string(folder.0.join("out/report.html")).unwrap().contains("with 2 cores as with 1"));
+    let mistakes = |options: &[&str]| {
+        let out = folder.path("mistake");
+        let common = ["run", "--quiet", "--target", &ric.e2, "--out", &out];
+        run(PROGRAM, &[&common, options].concat())
+    };
+    mistakes(&["--cpus", "2-1"]).complains(2, &["1,3-5"]);
+    mistakes(&["--cpus", "1024"]).complains(2, &["below 1024"]);
+    mistakes(&["--xapp-cpus", "1023"]).complains(1, &["processor 1023"]);
+}
+
+#[test]
 fn target_without_e42_is_named() {
     let ric = start_ric(&[]);
     let folder = Folder::new("no-e42");

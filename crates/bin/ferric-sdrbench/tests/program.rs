@@ -31,7 +31,7 @@ fn mistakes_are_explained() {
     resumed.complains(1, &["nothing to resume"]);
     let other = folder.path("other.json");
     fs::write(&other, "{\"schema\": \"ferric-sdrbench/9\"}").unwrap();
-    run(&["compare", &other, &other]).complains(1, &["other.json", "ferric-sdrbench/9", "ferric-sdrbench/2"]);
+    run(&["compare", &other, &other]).complains(1, &["other.json", "ferric-sdrbench/9", "ferric-sdrbench/3"]);
     fs::write(&other, "{}").unwrap();
     run(&["compare", &other, &other]).complains(1, &["no report of sdrbench"]);
 }

@@ -206,6 +206,7 @@ macro_rules! for_every_test {
             vanished_peer_is_detected,
             slow_reader_loses_only_its_oldest_reports,
             kept_pdus_fill_the_outbox_and_none_is_lost,
+            pdus_sent_now_arrive_in_order_and_wait_for_a_slow_reader,
             pdu_beyond_the_limit_of_the_receiver_closes_the_link,
             misuse_is_an_error_without_effect,
             connect_without_listener_fails,
@@ -470,6 +471,48 @@ pub fn kept_pdus_fill_the_outbox_and_none_is_lost(kind: Kind) {
     client.send(b"again");
     client.link.flush().unwrap();
     run(&mut [&mut client, &mut server], |ends| ends[1].got.len() > count as usize);
+}
+
+pub fn pdus_sent_now_arrive_in_order_and_wait_for_a_slow_reader(kind: Kind) {
+    let config = Config { outbox_octets: 64 * 1024, ..small_buffers(kind) };
+    let (mut client, mut server) = connected(kind, &config);
+    let pdu = |number: u32| numbered(number, 500 + number as usize % 1000);
+    // one behind what waits, and in more parts than are written directly
+    client.send(&pdu(0));
+    let parts = pdu(1);
+    let parts: Vec<&[u8]> = parts.chunks(20).collect();
+    for (number, parts) in [(2, &parts[..]), (3, &[&pdu(2)])] {
+        let sent = client.link.send_now(STREAM, parts, Class::Keep).unwrap();
+        assert_eq!(sent, Sent { queued: true, dropped_reports: 0 });
+        run(&mut [&mut client, &mut server], |ends| ends[1].got.len() == number);
+    }
+    // the kernel takes a part of one when its buffer becomes full, and nothing of the next
+    let mut count = 3;
+    let error = loop {
+        match client.link.send_now(STREAM, &[&pdu(count)], Class::Keep) {
+            Ok(sent) => assert!(sent.queued),
+            Err(error) => break error,
+        }
+        count += 1;
+        assert!(count < 100_000);
+    };
+    assert!(matches!(error, Error::OutboxFull { limit_octets: 65536 }), "{error:?}");
+    let sent = client.link.send_now(STREAM, &[&[0; 5000]], Class::Report).unwrap();
+    assert_eq!(sent, Sent { queued: false, dropped_reports: 1 });
+    // a peer in memory takes the PDUs out of the outbox by itself
+    assert!(client.link.wants_write() || kind == Kind::Memory);
+    run(&mut [&mut client, &mut server], |ends| ends[1].got.len() >= count as usize);
+    assert!((0..count).zip(server.pdus()).all(|(number, got)| got == pdu(number)));
+    assert_eq!(server.got.len(), count as usize);
+    run(&mut [&mut client], |ends| !ends[0].link.wants_write());
+    assert_eq!(client.link.queued_octets(), 0);
+    for (parts, is_empty) in [(&[&[][..]], true), (&[&vec![0; config.max_pdu_octets + 1][..]], false)] {
+        let error = client.link.send_now(STREAM, parts, Class::Keep).unwrap_err();
+        assert!(if is_empty { matches!(error, Error::SendEmpty) } else { matches!(error, Error::SendTooLong { .. }) });
+    }
+    drop(server);
+    run(&mut [&mut client], |ends| ends[0].ended.is_some());
+    assert!(client.link.send_now(STREAM, &[b"late"], Class::Keep).is_err());
 }
 
 pub fn pdu_beyond_the_limit_of_the_receiver_closes_the_link(kind: Kind) {

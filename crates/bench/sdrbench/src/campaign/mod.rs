@@ -4,6 +4,7 @@ mod faults;
 mod repetition;
 mod step;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -20,7 +21,7 @@ use crate::clock::Clock;
 use crate::content::flexran::FlexRanContent;
 use crate::content::{Content, ContentConfig};
 use crate::generator::{Generator, GeneratorConfig};
-use crate::northbound::{Applications, E42, FerricXapp, Northbound, NorthboundConfig};
+use crate::northbound::{Applications, E42, FerricXapp, Northbound, NorthboundConfig, Oran};
 use crate::report::{GeneratorInfo, HostInfo, Report, SCHEMA, ScenarioInfo, StepReport, TargetInfo};
 use crate::rest_clients::RestClients;
 use crate::scenario::{Protocol, Scenario, Step};
@@ -28,7 +29,7 @@ use crate::southbound::Southbound;
 use crate::southbound::e2::E2;
 use crate::southbound::flexran::FlexRan;
 use crate::statistics::Percentiles;
-use crate::target::Target;
+use crate::target::{Target, check_cpus};
 
 /// What a run needs beside its scenario.
 #[derive(Clone)]
@@ -43,6 +44,10 @@ pub struct Options {
     pub processes: Vec<u32>,
     /// Threads of the generator.
     pub threads: usize,
+    /// The processors of these threads; empty if they may use all.
+    pub cpus: Vec<usize>,
+    /// The processors of xApps; empty if they may use all.
+    pub xapp_cpus: Vec<usize>,
     /// The configuration of all links: credentials.
     pub link: link::Config,
     /// The steps that were measured before an interruption.
@@ -50,7 +55,7 @@ pub struct Options {
 }
 
 /// Where applications connect.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum ApplicationAccess {
     /// A ferric RIC on this host: the ports at which its process listens are tried.
     Find,
@@ -58,6 +63,17 @@ pub enum ApplicationAccess {
     Ferric(Address),
     /// A controller for FlexRIC's xApps at this address, and the version of E2AP that it was built with.
     E42(Address, E42Version),
+    /// A controller for xApps of the O-RAN reference platform.
+    Oran {
+        /// The subscription manager's REST interface.
+        subscriptions: ClientConfig,
+        /// The E2 manager's REST interface.
+        nodes: ClientConfig,
+        /// Where controls are sent over RMR.
+        rmr: Address,
+        /// The address of this host, as the controller reaches it.
+        host: IpAddr,
+    },
     /// There are none: setups only.
     None,
 }
@@ -115,6 +131,8 @@ pub fn run(
         (None, Some(_)) => bail!("the scenario has no REST clients: leave --rest out, or add a table [rest]"),
         _ => {}
     }
+    check_cpus(&options.cpus)?;
+    check_cpus(&options.xapp_cpus)?;
     let parts = Parts::of(scenario, options)?;
     let southbound = Arc::clone(&parts.southbound);
     let address = options.target.address.clone();
@@ -129,6 +147,8 @@ pub fn run(
         southbound: Arc::clone(&southbound),
         clock,
         threads: options.threads,
+        cpus: options.cpus.clone(),
+        slot_ns: scenario.slot.as_nanos() as u64,
         ues: scenario.ues,
         confirm_every: scenario.confirm_every,
         users: scenario.users.clone(),
@@ -138,10 +158,18 @@ pub fn run(
     let (mut name, mut applications) = ("none".to_owned(), Applications::none());
     // applications subscribe to the reports of E2 nodes
     if let Some(content) = parts.content
-        && let Some(northbound) = northbound(options, &target)
+        && let Some(northbound) = northbound(scenario, options, &target)
     {
-        let (requests, seed, first) = (scenario.requests, scenario.seed, scenario.first);
-        let config = NorthboundConfig { clock, content, requests, seed, number: 0, first };
+        let config = NorthboundConfig {
+            clock,
+            content,
+            requests: scenario.requests,
+            seed: scenario.seed,
+            number: 0,
+            first: scenario.first,
+            read_pause: scenario.read_pause,
+            cpus: options.xapp_cpus.clone(),
+        };
         name = northbound.name();
         applications = Applications::start(&northbound, &config, scenario.applications)?;
     }
@@ -174,12 +202,16 @@ pub fn run(
         rss_slope_bytes_per_s: None,
         generator: GeneratorInfo::default(),
         steps: options.measured.clone(),
+        over_cores: Vec::new(),
         knee: None,
         model: None,
     };
     let steps: Vec<Step> = scenario.steps().into_iter().filter(|step| !is_measured(&report, step)).collect();
     let connections_s = f64::from(scenario.agents.iter().max().copied().unwrap_or(0)) / scenario.setups_per_s;
-    let planned_s = steps.len() as f64 * scenario.step_s() + connections_s;
+    let search_s = scenario.knee.as_ref().map_or(0.0, |knee| {
+        f64::from(knee.expected_tries()) * scenario.step_s() + f64::from(knee.until) / scenario.setups_per_s
+    });
+    let planned_s = steps.len() as f64 * scenario.step_s() + connections_s + search_s;
     let rest = match scenario.rest.as_ref().zip(options.rest.as_ref()) {
         Some((load, config)) => Some(RestClients::start(load, config, clock, scenario.seed)?),
         None => None,
@@ -242,7 +274,7 @@ impl Parts {
                         "FlexRAN agents have no FlatBuffers: give the target without +flat, such as tcp://127.0.0.1:2210"
                     );
                 }
-                if matches!(options.applications, ApplicationAccess::Ferric(_) | ApplicationAccess::E42(..)) {
+                if !matches!(options.applications, ApplicationAccess::Find | ApplicationAccess::None) {
                     bail!("xApps do not see FlexRAN agents: leave --xapp out, or use a scenario with E2 nodes");
                 }
                 let content = Arc::new(FlexRanContent::record(scenario.max_ues, scenario.seed)?);
@@ -259,7 +291,7 @@ fn is_measured(report: &Report, step: &Step) -> bool {
 }
 
 /// The interface of the applications.
-fn northbound(options: &Options, target: &Target) -> Option<Arc<dyn Northbound>> {
+fn northbound(scenario: &Scenario, options: &Options, target: &Target) -> Option<Arc<dyn Northbound>> {
     let config = |timeout: Duration| {
         let default = XappConfig::default();
         // agents have small outboxes; an application may unsubscribe from thousands of nodes at once
@@ -272,6 +304,16 @@ fn northbound(options: &Options, target: &Target) -> Option<Arc<dyn Northbound>>
         ApplicationAccess::E42(address, version) => {
             let XappConfig { link, .. } = config(DISCOVERY);
             return Some(Arc::new(E42 { address: address.clone(), version: *version, link }));
+        }
+        ApplicationAccess::Oran { subscriptions, nodes, rmr, host } => {
+            return Some(Arc::new(Oran {
+                subscriptions: subscriptions.clone(),
+                nodes: nodes.clone(),
+                rmr: rmr.clone(),
+                host: *host,
+                version: scenario.e2ap,
+                link: config(DISCOVERY).link,
+            }));
         }
         ApplicationAccess::Ferric(address) => address.clone(),
         ApplicationAccess::Find => {

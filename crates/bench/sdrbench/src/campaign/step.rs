@@ -167,8 +167,10 @@ impl Campaign<'_> {
             series.iter().filter_map(|second| Some((second.at_s, second.rss_bytes? as f64))).collect();
         let p99_us = |ns: &hdrhistogram::Histogram<u64>| ns.value_at_quantile(0.99) as f64 / 1e3;
         let own_rss = Target { processes: vec![std::process::id()] }.sample().ok().flatten();
+        let applications = repetitions.iter().flat_map(|repetition| &repetition.received);
         let generator = GeneratorInfo {
             cpu_share: repetitions.iter().map(|repetition| repetition.sent.cpu_share).fold(0.0, f64::max),
+            applications_cpu_share: applications.map(|received| received.cpu_share).fold(0.0, f64::max),
             lateness_p99_us: p99_us(&lateness),
             lateness_max_us: lateness.max() as f64 / 1e3,
             rss_bytes_per_agent: own_rss.map_or(0.0, |sample| sample.rss_bytes as f64) / f64::from(agents.max(1)),
@@ -178,6 +180,12 @@ impl Campaign<'_> {
             let percent = 100.0 * generator.cpu_share;
             why_invalid.push(format!(
                 "the generator was the bottleneck: a thread used {percent:.0} % of a core; use --threads"
+            ));
+        }
+        if generator.applications_cpu_share > BUSY {
+            let percent = 100.0 * generator.applications_cpu_share;
+            why_invalid.push(format!(
+                "an xApp of the benchmark was the bottleneck: it used {percent:.0} % of a core; use `read_pause_us` in [applications]"
             ));
         }
         if generator.lateness_p99_us > 1e3 * self.scenario.max_lateness_ms {
@@ -210,8 +218,12 @@ impl Campaign<'_> {
                 .push("no application subscribed: give the controller's address for xApps with --xapp".to_owned());
         }
         if agents_up < u64::from(agents) {
-            why_invalid
-                .push(format!("{agents_up} of {agents} agents were set up and subscribed to when the step began"));
+            let refusal = self.applications.progress().find_map(Progress::refusal);
+            let refusal = refusal.map(|reason| format!("; the first refused subscription: {reason}"));
+            why_invalid.push(format!(
+                "{agents_up} of {agents} agents were set up and subscribed to when the step began{}",
+                refusal.unwrap_or_default()
+            ));
         } else if offered == 0 && (self.confirms || !self.applications.is_empty()) {
             why_invalid.push("no report was planned: the repetitions are shorter than the period".to_owned());
         }
@@ -279,13 +291,23 @@ impl Campaign<'_> {
             let Some(measured) = campaign.step(Step { cores, agents, period_ms })? else { return Ok(None) };
             let p99_us = measured.indication_p99_us.map(|estimate| estimate.mean);
             let is_within = measured.agents_up >= u64::from(agents) && is_within_limit(measured.lost, p99_us, limit_us);
-            tried.push(KneeTry { agents, p99_us, lost: measured.lost, is_within });
+            tried.push(KneeTry {
+                agents,
+                achieved_per_s: measured.achieved_per_s.mean,
+                p99_us,
+                lost: measured.lost,
+                cpu_share: measured.cpu_share.map(|share| share.mean),
+                is_within,
+                why_invalid: measured.why_invalid,
+            });
             Ok(Some(is_within))
         };
         let result = bisect(knee, |agents| is_within(self, agents))?;
         let Some((agents, is_lower_bound)) = result else { return Ok(None) };
         let reports_per_s = agents.map(|agents| f64::from(agents) * 1000.0 / f64::from(period_ms));
-        Ok(Some(KneeReport { agents, reports_per_s, is_lower_bound, tried }))
+        let mut found = KneeReport { cores, agents, reports_per_s, is_lower_bound, tried };
+        found.is_lower_bound |= found.doubtful().is_some();
+        Ok(Some(found))
     }
 }
 
@@ -480,6 +502,13 @@ mod tests {
         }
         assert_eq!(found(5), (None, false));
         assert_eq!(found(1000), (Some(1000), true));
+        let mut tried = 0_u32;
+        let count = |agents| {
+            tried += 1;
+            Ok(Some(agents <= 505))
+        };
+        bisect(&knee, count).unwrap();
+        assert!(tried.abs_diff(knee.expected_tries()) <= 1, "{tried} loads");
         assert_eq!(bisect(&knee, |_| Ok(None)).unwrap(), None);
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod flexran;
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -144,11 +145,23 @@ pub const REVISION_OID: &str = e2sm::kpm::OID_V3;
 /// FlexRIC's slice function.
 pub const SLICE_FUNCTION: RanFunctionId = RanFunctionId(145);
 
-/// The header of a report whose time is `stamp`.
-///
-/// # Panics
-/// Never: a header without texts is valid.
-pub fn write_header(stamp: [u8; 8], out: &mut Vec<u8>) {
+/// The header of a report: all headers have the same octets except those of the time stamp.
+struct HeaderForm {
+    octets: Vec<u8>,
+    /// Where the time stamp is.
+    at: usize,
+}
+
+/// The octets of a time stamp.
+const STAMP_OCTETS: usize = 8;
+
+static HEADER: LazyLock<HeaderForm> = LazyLock::new(|| {
+    let (octets, other) = (encoded_header([0; STAMP_OCTETS]), encoded_header([0xFF; STAMP_OCTETS]));
+    let at = octets.iter().zip(&other).take_while(|(one, other)| one == other).count();
+    HeaderForm { octets, at }
+});
+
+fn encoded_header(stamp: [u8; STAMP_OCTETS]) -> Vec<u8> {
     let header = IndicationHeader {
         formats: IndicationHeaderFormats::Format1(IndicationHeaderFormat1 {
             collet_start_time: TimeStamp::Long(stamp),
@@ -158,15 +171,32 @@ pub fn write_header(stamp: [u8; 8], out: &mut Vec<u8>) {
             vendor_name: None,
         }),
     };
-    out.clear();
-    if let Err(error) = header.encode(REVISION, out) {
+    let mut octets = Vec::new();
+    if let Err(error) = header.encode(REVISION, &mut octets) {
         panic!("a header without texts is valid: {error}");
     }
+    octets
 }
 
-/// The time stamp in a header.
+/// The header of a report whose time is `stamp`.
+pub fn write_header(stamp: [u8; STAMP_OCTETS], out: &mut Vec<u8>) {
+    let HeaderForm { octets, at } = &*HEADER;
+    out.clear();
+    out.extend_from_slice(&octets[..*at]);
+    out.extend_from_slice(&stamp);
+    out.extend_from_slice(&octets[at + STAMP_OCTETS..]);
+}
+
+/// The time stamp in a header, of this program or of another node; `None` if it has none of 8 octets.
 #[must_use]
-pub fn time_stamp(header: &[u8]) -> Option<[u8; 8]> {
+pub fn time_stamp(header: &[u8]) -> Option<[u8; STAMP_OCTETS]> {
+    let HeaderForm { octets, at } = &*HEADER;
+    if header.len() == octets.len()
+        && header[..*at] == octets[..*at]
+        && header[at + STAMP_OCTETS..] == octets[at + STAMP_OCTETS..]
+    {
+        return header[*at..at + STAMP_OCTETS].try_into().ok();
+    }
     let IndicationHeaderFormats::Format1(header) = IndicationHeader::decode(header, REVISION).ok()?.formats;
     match header.collet_start_time {
         TimeStamp::Long(octets) => Some(octets),
@@ -341,11 +371,27 @@ mod tests {
     }
 
     #[test]
-    fn header_keeps_its_time_stamp() {
+    fn header_is_that_of_the_service_model_and_keeps_its_time_stamp() {
         let mut header = Vec::new();
-        write_header([1, 2, 3, 4, 5, 6, 7, 8], &mut header);
-        assert_eq!(time_stamp(&header), Some([1, 2, 3, 4, 5, 6, 7, 8]));
+        for stamp in [[1, 2, 3, 4, 5, 6, 7, 8], [0; 8], [0xFF; 8]] {
+            write_header(stamp, &mut header);
+            assert_eq!(header, encoded_header(stamp));
+            assert_eq!(time_stamp(&header), Some(stamp));
+        }
         assert_eq!(time_stamp(&header[..4]), None);
+        // of another node: with a text, so that the octets have other places
+        let other = IndicationHeader {
+            formats: IndicationHeaderFormats::Format1(IndicationHeaderFormat1 {
+                collet_start_time: TimeStamp::Long([9; 8]),
+                file_format_version: None,
+                sender_name: Some("node".try_into().unwrap()),
+                sender_type: None,
+                vendor_name: None,
+            }),
+        };
+        let mut octets = Vec::new();
+        other.encode(REVISION, &mut octets).unwrap();
+        assert_eq!(time_stamp(&octets), Some([9; 8]));
     }
 
     #[test]

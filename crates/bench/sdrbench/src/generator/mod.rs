@@ -45,6 +45,10 @@ pub struct GeneratorConfig {
     pub clock: Clock,
     /// Threads, one for each core that the generator may use.
     pub threads: usize,
+    /// The processors of the threads; empty if they may use all.
+    pub cpus: Vec<usize>,
+    /// The length of the slots at whose beginnings agents report; 0 if they report at any time.
+    pub slot_ns: u64,
     /// The UEs of each agent at its start.
     pub ues: u16,
     /// After how many reports of an agent the controller is asked for a confirmation, where the protocol has one.

@@ -69,10 +69,18 @@ impl Node {
         &mut self.slots[at]
     }
 
-    /// Queues a message. Returns whether it was taken, and the number of older reports that were dropped for it.
-    pub fn send(&mut self, message: &[u8], class: Class) -> (bool, u64) {
+    /// Queues a message of the protocol's procedures.
+    pub fn queue(&mut self, message: &[u8]) {
+        if let Some(link) = &mut self.link {
+            // the end of the connection is reported by the poll
+            let _ = link.send(StreamId(0), &[message], Class::Keep);
+        }
+    }
+
+    /// Sends a report. Returns whether it was taken, and the number of older reports that were dropped for it.
+    pub fn report(&mut self, message: &[u8]) -> (bool, u64) {
         let Some(link) = &mut self.link else { return (false, 0) };
-        match link.send(StreamId(0), &[message], class) {
+        match link.send_now(StreamId(0), &[message], Class::Report) {
             Ok(sent) => (sent.queued, u64::from(sent.dropped_reports)),
             // the end of the connection is reported by the poll
             Err(_) => (false, 0),

@@ -6,16 +6,17 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
 use anyhow::Context;
-use ferric::link::{Class, Events, Interest, Link, Poll, Scratch, State};
+use ferric::link::{Events, Interest, Link, Poll, Scratch, State};
 use radio::Random;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::node::Node;
-use super::schedule::{Plan, Schedule};
+use super::schedule::{Plan, Schedule, at_slot};
 use super::{Command, FIRST_PROBE, GeneratorConfig, Totals, Window, WindowCounts};
+use crate::clock::thread_cpu_ns;
 use crate::northbound::Received;
 use crate::southbound::{AgentEvent, Report};
 use crate::statistics::count;
+use crate::target::pin;
 
 /// The token of the waker.
 pub(super) const WAKE: u64 = u64::MAX;
@@ -45,6 +46,8 @@ pub(super) struct Worker {
     /// What the controller has read of the window, where the protocol says so.
     confirmed: Received,
     next_second_ns: u64,
+    /// When the turn of the present plan came.
+    turn_ns: u64,
     cpu_at_begin_ns: u64,
     collector: Option<Sender<WindowCounts>>,
     probe: Option<Probe>,
@@ -57,12 +60,6 @@ pub(super) struct Worker {
 struct Probe {
     every_ns: u64,
     until_ns: u64,
-}
-
-/// The processor time of this thread.
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn ns(seconds: f64) -> u64 {
@@ -91,6 +88,7 @@ impl Worker {
             counts: WindowCounts::default(),
             confirmed: Received::default(),
             next_second_ns: 0,
+            turn_ns: 0,
             cpu_at_begin_ns: 0,
             collector: None,
             probe: None,
@@ -100,18 +98,19 @@ impl Worker {
     }
 
     pub fn run(mut self) -> anyhow::Result<()> {
+        pin(&self.config.cpus)?;
         let mut events = Events::new();
         loop {
             if !self.take_commands() {
                 return Ok(());
             }
             for _ in 0..BATCH {
-                let Some((due_ns, node, plan)) = self.schedule.pop(self.config.clock.now_ns()) else { break };
+                self.turn_ns = self.config.clock.now_ns();
+                let Some((due_ns, node, plan)) = self.schedule.pop(self.turn_ns) else { break };
                 self.execute(due_ns, node, plan);
             }
             self.answer_collector();
-            let now_ns = self.config.clock.now_ns();
-            let timeout = self.schedule.next_ns().map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
+            let timeout = self.schedule.next_ns().map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(self.turn_ns)));
             self.poll.wait(&mut events, timeout).context("cannot wait for events")?;
             for event in events.iter() {
                 if event.token != WAKE {
@@ -238,8 +237,12 @@ impl Worker {
                     self.close(node);
                     self.connect(node, due_ns);
                 }
+                self.schedule.add(due_ns + probe.every_ns / 2, node, Plan::ProbeEnds);
                 self.schedule.add(due_ns + probe.every_ns, node, Plan::Probe);
             }
+            // the controller has the other half of the time to forget the probe, apart from its next setup
+            Plan::ProbeEnds if self.nodes[node].is_up => self.close(node),
+            Plan::ProbeEnds => {}
         }
     }
 
@@ -347,7 +350,7 @@ impl Worker {
             if !self.nodes[node].agent.poll_transmit(&mut self.out) {
                 break;
             }
-            self.nodes[node].send(&self.out, Class::Keep);
+            self.nodes[node].queue(&self.out);
         }
     }
 
@@ -382,10 +385,17 @@ impl Worker {
     }
 
     fn flush(&mut self, node: usize) {
+        if let Some(link) = &mut self.nodes[node].link {
+            // an error is reported by the poll as well, when what was received before it is read
+            let _ = link.flush();
+        }
+        self.watch_writing(node);
+    }
+
+    /// Has the poll report when a link can be written on which something waits.
+    fn watch_writing(&mut self, node: usize) {
         let state = &mut self.nodes[node];
-        let Some(link) = &mut state.link else { return };
-        // an error is reported by the poll as well, when what was received before it is read
-        let _ = link.flush();
+        let Some(link) = &state.link else { return };
         let wants_write = link.wants_write();
         if wants_write != state.wants_write {
             state.wants_write = wants_write;
@@ -400,10 +410,12 @@ impl Worker {
         let mut is_over = false;
         while let Some(event) = self.nodes[node].agent.poll_event() {
             match event {
-                AgentEvent::Connect => {
+                AgentEvent::Connect if self.nodes[node].returns => {
                     let now_ns = self.config.clock.now_ns();
                     self.schedule.add(now_ns, node, Plan::Connect);
                 }
+                // a probe connects when that is planned
+                AgentEvent::Connect => {}
                 AgentEvent::Up => self.set_up(node),
                 AgentEvent::Close => is_over = true,
                 AgentEvent::Refused => _ = self.totals.refused.fetch_add(1, Relaxed),
@@ -417,7 +429,7 @@ impl Worker {
                     self.totals.period_ns.store(period_ns, Relaxed);
                     self.totals.subscribed.fetch_add(1, Relaxed);
                     let phase_ns = (self.random.uniform() * period_ns as f64) as u64;
-                    let first_ns = self.config.clock.now_ns() + phase_ns;
+                    let first_ns = at_slot(self.config.clock.now_ns() + phase_ns, self.config.slot_ns);
                     let state = self.nodes[node].slot(slot);
                     state.generation += 1;
                     (state.is_active, state.period_ns, state.number) = (true, period_ns, phase_ns);
@@ -459,7 +471,7 @@ impl Worker {
     }
 
     fn report(&mut self, node: usize, slot: u16, due_ns: u64) {
-        let late_ns = self.config.clock.now_ns().saturating_sub(due_ns);
+        let late_ns = self.turn_ns.saturating_sub(due_ns);
         let time_stamp = self.config.clock.time_stamp(due_ns);
         let state = &mut self.nodes[node];
         let ues = state.active.min(state.users);
@@ -470,7 +482,7 @@ impl Worker {
             return;
         }
         let is_late = late_ns > MAX_LATE_NS;
-        let (is_queued, dropped) = if is_late { (false, 0) } else { state.send(&self.out, Class::Report) };
+        let (is_queued, dropped) = if is_late { (false, 0) } else { state.report(&self.out) };
         let octets = self.out.len() as u64;
         if let Some(counts) = self.counts_of(due_ns) {
             counts.offered += 1;
@@ -485,9 +497,7 @@ impl Worker {
                 self.ask(node, true);
             }
         }
-        if !is_late {
-            self.flush(node);
-        }
+        self.watch_writing(node);
     }
 
     /// Plans the first arrival at an agent, and the departures and transmissions of the users that it has.

@@ -74,6 +74,7 @@ impl Northbound for E42 {
                 }
             })?;
             answers.drain(..).try_for_each(|answer| handle(&mut session, answer, &mut requests))?;
+            session.pause();
         }
         Ok(())
     }
@@ -168,7 +169,11 @@ fn handle(session: &mut Session<'_, GlobalE2NodeId>, answer: E42Answer, requests
         }
         E42Answer::SubscriptionFailed(id) => {
             let number = requests.release(id);
-            return session.subscription_failed(number, requests);
+            return session.subscription_failed(
+                number,
+                "the controller answered with a subscription failure",
+                requests,
+            );
         }
         E42Answer::Unsubscribed(id) => _ = requests.release(id),
         E42Answer::DeleteFailed(id) => {

@@ -50,6 +50,7 @@ impl Northbound for FerricXapp {
                 }
             })?;
             result?;
+            session.pause();
         }
         Ok(())
     }
@@ -110,7 +111,9 @@ fn answer(session: &mut Session<'_, NodeId>, event: &RequestEvent, commands: &mu
         RequestEvent::Subscribed { ticket, subscription, .. } => {
             return session.subscribed(ticket.0, subscription.0, commands);
         }
-        RequestEvent::SubscriptionFailed { ticket, .. } => return session.subscription_failed(ticket.0, commands),
+        RequestEvent::SubscriptionFailed { ticket, error } => {
+            return session.subscription_failed(ticket.0, &error.to_string(), commands);
+        }
         RequestEvent::SubscriptionResumed { subscription, node, .. } => session.resumed(subscription.0, *node),
         RequestEvent::SubscriptionSuspended(_) => session.suspended(),
         RequestEvent::SubscriptionEnded { subscription, .. } => session.ended(subscription.0),

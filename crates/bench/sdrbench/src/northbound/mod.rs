@@ -2,13 +2,14 @@
 
 mod e42;
 mod ferric_xapp;
+mod oran;
 mod received;
 mod session;
 mod slices;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -17,11 +18,15 @@ use anyhow::{Context, anyhow};
 use crate::clock::Clock;
 use crate::content::Content;
 use crate::generator::Window;
+use crate::target::pin;
 
 pub use e42::E42;
 pub use ferric_xapp::FerricXapp;
+pub use oran::Oran;
 pub use received::{Received, Second};
 
+/// Characters of a controller's reason that are kept.
+const MAX_REASON: usize = 200;
 /// How long a thread may need to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -40,6 +45,10 @@ pub struct NorthboundConfig {
     pub number: u32,
     /// The number of the first agent: agents of other generators have other numbers.
     pub first: u32,
+    /// How long it reads nothing after it has read reports, so that it reads many at once.
+    pub read_pause: Duration,
+    /// The processors of its thread; empty if it may use all.
+    pub cpus: Vec<usize>,
 }
 
 /// What an application requests beside its subscriptions, at random times.
@@ -81,6 +90,21 @@ pub struct Progress {
     pub subscribed: AtomicU64,
     /// Requests that have failed.
     pub failed: AtomicU64,
+    /// Why the first subscription was refused.
+    refusal: Mutex<Option<String>>,
+}
+
+impl Progress {
+    /// Notes why a subscription was refused, unless one was before.
+    fn refuse(&self, reason: &str) {
+        let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        refusal.get_or_insert_with(|| reason.chars().take(MAX_REASON).collect());
+    }
+
+    /// Why the first subscription was refused.
+    pub fn refusal(&self) -> Option<String> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Makes applications of a controller.
@@ -127,7 +151,10 @@ impl Applications {
             let thread = std::thread::Builder::new().name(format!("xapp-{number}")).spawn({
                 let (northbound, stop, progress) = (Arc::clone(northbound), Arc::clone(&stop), Arc::clone(&progress));
                 let config = NorthboundConfig { number, ..config.clone() };
-                move || northbound.run(config, received, &progress, &stop)
+                move || {
+                    pin(&config.cpus)?;
+                    northbound.run(config, received, &progress, &stop)
+                }
             });
             let thread = Some(thread.context("cannot start a thread")?);
             threads.push(Application { orders: Some(orders), progress, thread });

@@ -2,12 +2,16 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use bench::latency_histogram;
 use hdrhistogram::Histogram;
 
 use crate::generator::Window;
 use crate::statistics::{add, count};
+
+/// The most subscriptions whose reports are told apart: a controller may send reports of any.
+const MAX_SUBSCRIPTIONS: usize = 1 << 17;
 
 /// The reports and answers that an application has received, by their planned times.
 #[derive(Clone, Debug)]
@@ -32,10 +36,22 @@ pub struct Received {
     pub by_subscription: HashMap<u32, u64>,
     /// The course of the window, second by second.
     pub seconds: Vec<Second>,
+    /// The processor time of the application's thread while it counted, as a share of a core.
+    pub cpu_share: f64,
     window: Option<Window>,
-    /// By subscription: the number and the planned time of the last report.
-    last: HashMap<u32, (u16, u64)>,
+    subscriptions_seen: HashMap<u32, Subscription>,
     of_second: Histogram<u64>,
+    /// All reports that were read, of whatever window.
+    read: u64,
+}
+
+/// The reports of a subscription.
+#[derive(Clone, Copy, Debug, Default)]
+struct Subscription {
+    /// The number and the planned time of the last report.
+    last: Option<(u16, u64)>,
+    /// Reports of the window.
+    reports: u64,
 }
 
 /// A second of the window.
@@ -66,9 +82,11 @@ impl Default for Received {
             failed: 0,
             by_subscription: HashMap::new(),
             seconds: Vec::new(),
+            cpu_share: 0.0,
             window: None,
-            last: HashMap::new(),
+            subscriptions_seen: HashMap::new(),
             of_second: latency_histogram(),
+            read: 0,
         }
     }
 }
@@ -76,8 +94,9 @@ impl Default for Received {
 impl Received {
     /// Begins a window.
     pub fn begin(&mut self, window: Window) {
-        let last = std::mem::take(&mut self.last);
-        *self = Received { window: Some(window), last, ..Received::default() };
+        let mut subscriptions_seen = std::mem::take(&mut self.subscriptions_seen);
+        subscriptions_seen.values_mut().for_each(|subscription| subscription.reports = 0);
+        *self = Received { window: Some(window), subscriptions_seen, read: self.read, ..Received::default() };
     }
 
     /// Whether something that was planned then counts.
@@ -87,20 +106,21 @@ impl Received {
 
     /// Counts a report.
     pub fn report(&mut self, subscription: u32, sn: Option<u16>, due_ns: u64, now_ns: u64) {
-        if let Some(sn) = sn {
-            let last = self.last.insert(subscription, (sn, due_ns));
+        self.read += 1;
+        let (counts, latency_ns) = (self.counts(due_ns), now_ns.saturating_sub(due_ns));
+        if let Some(seen) = self.subscription(subscription) {
+            seen.reports += u64::from(counts);
+            let last = sn.and_then(|sn| Some((sn, seen.last.replace((sn, due_ns))?)));
             // the numbers wrap around, and begin again when a node is set up again: what was planned later is later
-            match last.map(|(last, last_due_ns)| (sn.wrapping_sub(last), due_ns.cmp(&last_due_ns))) {
+            match last.map(|(sn, (last, last_due_ns))| (sn.wrapping_sub(last), due_ns.cmp(&last_due_ns))) {
                 Some((0, Ordering::Equal)) => self.duplicates += 1,
                 Some((32_768.., Ordering::Less)) => self.reordered += 1,
                 _ => {}
             }
         }
-        let latency_ns = now_ns.saturating_sub(due_ns);
-        if self.counts(due_ns) {
+        if counts {
             self.reports += 1;
             count(&mut self.latency, latency_ns);
-            *self.by_subscription.entry(subscription).or_default() += 1;
         }
         count(&mut self.of_second, latency_ns);
     }
@@ -109,8 +129,24 @@ impl Received {
     pub fn count_only(&mut self, subscription: u32, due_ns: u64) {
         if self.counts(due_ns) {
             self.reports += 1;
-            *self.by_subscription.entry(subscription).or_default() += 1;
+            if let Some(seen) = self.subscription(subscription) {
+                seen.reports += 1;
+            }
         }
+    }
+
+    fn subscription(&mut self, id: u32) -> Option<&mut Subscription> {
+        let is_full = self.subscriptions_seen.len() >= MAX_SUBSCRIPTIONS;
+        match self.subscriptions_seen.entry(id) {
+            Entry::Occupied(seen) => Some(seen.into_mut()),
+            Entry::Vacant(_) if is_full => None,
+            Entry::Vacant(place) => Some(place.insert(Subscription::default())),
+        }
+    }
+
+    /// All reports that were read until now.
+    pub fn read(&self) -> u64 {
+        self.read
     }
 
     /// Adds what another thread has counted in the same window. A second's percentiles are those of the slower one.
@@ -157,9 +193,11 @@ impl Received {
 
     /// Takes the counts.
     pub fn take(&mut self) -> Received {
-        let last = self.last.clone();
-        let taken = std::mem::replace(self, Received { last, ..Received::default() });
-        Received { last: HashMap::new(), ..taken }
+        let of_window = self.subscriptions_seen.iter().filter(|(_, seen)| seen.reports > 0);
+        self.by_subscription = of_window.map(|(id, seen)| (*id, seen.reports)).collect();
+        let subscriptions_seen = std::mem::take(&mut self.subscriptions_seen);
+        let next = Received { subscriptions_seen, read: self.read, ..Received::default() };
+        std::mem::replace(self, next)
     }
 }
 
@@ -213,5 +251,25 @@ mod tests {
         assert_eq!((taken.reports, taken.duplicates, taken.reordered), (9, 1, 1));
         assert_eq!(taken.latency.max(), 10);
         assert_eq!(taken.by_subscription, HashMap::from([(1, 9)]));
+        // the next window has the same subscriptions, and counts anew
+        received.begin(Window { from_ns: 200, until_ns: 300 });
+        received.report(1, Some(2), 201, 211);
+        received.report(1, Some(2), 201, 212);
+        let taken = received.take();
+        assert_eq!((taken.duplicates, taken.by_subscription), (1, HashMap::from([(1, 2)])));
+        assert_eq!(received.read(), 12);
+    }
+
+    #[test]
+    fn subscriptions_that_a_controller_invents_are_bounded() {
+        let mut received = Received::default();
+        received.begin(Window { from_ns: 0, until_ns: 100 });
+        let all = MAX_SUBSCRIPTIONS as u32 + 1000;
+        (0..all).for_each(|subscription| received.report(subscription, Some(0), 1, 2));
+        received.count_only(all + 1, 1);
+        received.report(0, Some(1), 2, 3);
+        let taken = received.take();
+        assert_eq!(taken.by_subscription.len(), MAX_SUBSCRIPTIONS);
+        assert_eq!((taken.reports, taken.by_subscription[&0]), (u64::from(all) + 2, 2), "every report counts");
     }
 }

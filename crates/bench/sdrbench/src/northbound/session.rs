@@ -10,6 +10,7 @@ use radio::Random;
 
 use super::slices::{Tenant, slice_request};
 use super::{NorthboundConfig, Order, Progress, Received};
+use crate::clock::thread_cpu_ns;
 use crate::content::{SLICE_FUNCTION, time_stamp};
 use crate::statistics::count;
 
@@ -76,7 +77,13 @@ pub(super) struct Session<'p, N> {
     tenants: Vec<Tenant<N>>,
     next_slice_ns: Option<u64>,
     next_resubscription_ns: Option<u64>,
+    /// Whether resubscriptions of the step have begun.
+    resubscribes: bool,
     next_second_ns: u64,
+    /// The clock and the processor time of this thread when the window was announced.
+    begun: (u64, u64),
+    /// Reports that were read before the last pause.
+    read: u64,
 }
 
 impl<'p, N: Copy + PartialEq> Session<'p, N> {
@@ -98,7 +105,10 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
             tenants: (0..tenants).map(|tenant| Tenant::new(config.number * tenants + tenant + 1)).collect(),
             next_slice_ns: None,
             next_resubscription_ns: None,
+            resubscribes: false,
             next_second_ns: 0,
+            begun: (0, 0),
+            read: 0,
         }
     }
 
@@ -111,8 +121,15 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
         loop {
             match orders.try_recv() {
                 Ok(Order::Subscribe { period_ms, agents }) => self.begin_step(period_ms, agents, interface)?,
-                Ok(Order::Count(window)) => self.received.begin(window),
+                Ok(Order::Count(window)) => {
+                    self.received.begin(window);
+                    self.begin_resubscriptions();
+                    self.begun = (self.config.clock.now_ns(), thread_cpu_ns());
+                }
                 Ok(Order::Collect(reply)) => {
+                    let (begun_ns, before_ns) = self.begun;
+                    let elapsed_ns = self.config.clock.now_ns().saturating_sub(begun_ns).max(1);
+                    self.received.cpu_share = thread_cpu_ns().saturating_sub(before_ns) as f64 / elapsed_ns as f64;
                     // nobody waits any more if the run was stopped
                     let _ = reply.send(self.received.take());
                 }
@@ -145,8 +162,16 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
         self.waiting = self.nodes.iter().filter(is_own).copied().collect();
         let now_ns = self.config.clock.now_ns();
         self.next_slice_ns = self.plan(self.config.requests.slices_per_s, now_ns);
-        self.next_resubscription_ns = self.plan(self.config.requests.resubscriptions_per_s, now_ns);
+        // these begin when the application has all subscriptions, at the latest with the first repetition
+        (self.next_resubscription_ns, self.resubscribes) = (None, false);
         self.subscribe(interface)
+    }
+
+    fn begin_resubscriptions(&mut self) {
+        if !std::mem::replace(&mut self.resubscribes, true) {
+            let now_ns = self.config.clock.now_ns();
+            self.next_resubscription_ns = self.plan(self.config.requests.resubscriptions_per_s, now_ns);
+        }
     }
 
     /// Whether fewer nodes are known than the step has agents.
@@ -169,6 +194,15 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
             self.in_flight += 1;
         }
         Ok(())
+    }
+
+    /// Pauses if reports were read since the last pause, so that those of the meantime are read at once; not beyond a planned request.
+    pub fn pause(&mut self) {
+        let read = self.received.read();
+        let pause = self.config.read_pause.min(self.until_request());
+        if std::mem::replace(&mut self.read, read) != read && !pause.is_zero() {
+            std::thread::sleep(pause);
+        }
     }
 
     /// The time until the next planned request.
@@ -236,7 +270,9 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
         number: u32,
         interface: &mut I,
     ) -> anyhow::Result<()> {
-        if self.nodes.iter().any(|known| known.node == node) || !is_own(self.config.first, u32::MAX, number) {
+        // a list may still have the nodes that the step before had more; where nodes are followed, they are reported as lost
+        let most = if I::FOLLOWS_NODES { u32::MAX } else { self.agents };
+        if self.nodes.iter().any(|known| known.node == node) || !is_own(self.config.first, most, number) {
             return Ok(());
         }
         let known = Known { node, function, number };
@@ -269,6 +305,9 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
             count(&mut self.received.subscriptions, self.config.clock.now_ns() - since_ns);
             self.subscriptions.insert(subscription, node);
             self.progress.subscribed.fetch_add(1, Ordering::Relaxed);
+            if self.subscriptions.len() >= self.agents as usize {
+                self.begin_resubscriptions();
+            }
         }
         self.subscribe(interface)
     }
@@ -277,11 +316,13 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
     pub fn subscription_failed<I: Interface<Node = N>>(
         &mut self,
         request: u32,
+        reason: &str,
         interface: &mut I,
     ) -> anyhow::Result<()> {
         if let Some(Pending::Subscribe { .. }) = self.pending.remove(&request) {
             self.in_flight -= 1;
             self.failed();
+            self.progress.refuse(reason);
         }
         self.subscribe(interface)
     }

@@ -17,7 +17,7 @@ impl Report {
              setup_p50_ms,setup_p99_ms,indication_p50_us,indication_p99_us,indication_p99_ci95,indication_p999_us,indication_max_us,\
              control_p50_us,control_p99_us,rest_requests,rest_failed,rest_p50_us,rest_p99_us,rest_p999_us,\
              cpu_us_per_message,cpu_us_ci95,cpu_share,rss_bytes,rss_slope_bytes_per_s,switches_per_s,\
-             generator_cpu_share,generator_lateness_p99_us\n",
+             generator_cpu_share,applications_cpu_share,generator_lateness_p99_us\n",
         );
         for step in &self.steps {
             let mut cells = vec![step.agents.to_string(), step.period_ms.to_string()];
@@ -56,6 +56,7 @@ impl Report {
                 step.rss_slope_bytes_per_s,
                 step.switches_per_s,
                 Some(step.generator.cpu_share),
+                Some(step.generator.applications_cpu_share),
                 Some(step.generator.lateness_p99_us),
             ];
             cells.extend(numbers.map(cell));

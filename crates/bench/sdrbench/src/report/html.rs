@@ -54,6 +54,8 @@ impl Report {
             let svg = Plot { title: caption.clone(), panels }.svg();
             writeln!(out, "<figure><figcaption>{}</figcaption>\n{svg}</figure>", escaped(&caption))?;
         }
+        self.over_cores.iter().try_for_each(|cores| writeln!(out, "<p>{}.</p>", escaped(&cores.to_string())))?;
+        self.write_knee(out)?;
         self.write_requests(out)?;
         self.write_faults(out)?;
         if let Some(fit) = &self.model {
@@ -74,8 +76,9 @@ impl Report {
             (
                 "generator",
                 format!(
-                    "{:.0} % of a core, late by {:.0} µs at the 99th percentile and {:.0} µs at most",
+                    "{:.0} % of a core, xApp {:.0} %; late by {:.0} µs at the 99th percentile and {:.0} µs at most",
                     100.0 * generator.cpu_share,
+                    100.0 * generator.applications_cpu_share,
                     generator.lateness_p99_us,
                     generator.lateness_max_us
                 ),
@@ -163,6 +166,34 @@ impl Report {
             0 => Ok(()),
             failed => writeln!(out, "<p class=\"invalid\">{failed} requests of xApps have failed.</p>"),
         }
+    }
+
+    fn write_knee(&self, out: &mut String) -> std::fmt::Result {
+        let Some(knee) = &self.knee else { return Ok(()) };
+        let found = match (knee.agents, knee.is_lower_bound) {
+            (None, _) => "The lowest load is beyond the limit.".to_owned(),
+            (Some(agents), true) => format!("At least {agents} agents are within the limit."),
+            (Some(agents), false) => format!("{agents} agents are within the limit."),
+        };
+        writeln!(
+            out,
+            "<h2>Knee</h2><p>{found}</p><table><tr><th>agents</th><th>arrived/s</th><th>p99 µs</th><th>lost</th><th>within the limit</th>\
+             <th>valid</th></tr>"
+        )?;
+        let yes = |is: bool| if is { "yes" } else { "no" };
+        for load in &knee.tried {
+            writeln!(
+                out,
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                load.agents,
+                plot::number(load.achieved_per_s),
+                load.p99_us.map_or("–".to_owned(), plot::number),
+                load.lost,
+                yes(load.is_within),
+                yes(load.why_invalid.is_empty())
+            )?;
+        }
+        writeln!(out, "</table>")
     }
 
     fn write_faults(&self, out: &mut String) -> std::fmt::Result {

@@ -113,6 +113,8 @@ impl StepReport {
         // the repetitions of two generators are not the same moments
         self.indication_p99_us = self.indication_us.p99.map(|mean| Estimate { mean, ci95: None });
         self.generator.cpu_share = self.generator.cpu_share.max(other.generator.cpu_share);
+        self.generator.applications_cpu_share =
+            self.generator.applications_cpu_share.max(other.generator.applications_cpu_share);
         self.generator.lateness_p99_us = of(&histograms.lateness_ns, 1e3).p99.unwrap_or(0.0);
         self.generator.lateness_max_us = self.generator.lateness_max_us.max(other.generator.lateness_max_us);
         self.faults.extend(other.faults.iter().cloned());

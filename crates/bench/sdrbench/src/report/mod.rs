@@ -7,6 +7,7 @@ mod merge;
 mod text;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -18,7 +19,7 @@ use crate::model::Fit;
 use crate::statistics::{Counts, Estimate, Percentiles, fairness};
 
 /// The version of the document. A change that a reader must know increments it.
-pub const SCHEMA: &str = "ferric-sdrbench/2";
+pub const SCHEMA: &str = "ferric-sdrbench/3";
 /// The largest report file that is read.
 const MAX_OCTETS: u64 = 256 << 20;
 
@@ -61,6 +62,8 @@ pub struct Report {
     pub generator: GeneratorInfo,
     /// All steps.
     pub steps: Vec<StepReport>,
+    /// What more cores of the controller cost, where steps differ in these only.
+    pub over_cores: Vec<CoresReport>,
     /// The highest load.
     pub knee: Option<KneeReport>,
     /// The queueing model of the controller, after `ferric sdrbench fit`.
@@ -120,8 +123,10 @@ impl HostInfo {
 /// The generator of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorInfo {
-    /// The processor time of its busiest thread, as a share of a core.
+    /// The processor time of the busiest thread of agents, as a share of a core.
     pub cpu_share: f64,
+    /// The processor time of the busiest application, which is apart from that of agents, as a share of a core.
+    pub applications_cpu_share: f64,
     /// The 99th percentile of the time by which reports were sent late.
     pub lateness_p99_us: f64,
     /// The largest.
@@ -203,6 +208,53 @@ pub struct StepReport {
     pub series: Vec<Second>,
     /// The counted values, for exact sums of several programs.
     pub histograms: Histograms,
+}
+
+/// The processor time of the controller with several cores beside that with the fewest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CoresReport {
+    /// Agents of both steps.
+    pub agents: u32,
+    /// The period of their reports.
+    pub period_ms: u32,
+    /// Cores of the controller.
+    pub cores: usize,
+    /// The fewest cores of the same load.
+    pub fewest_cores: usize,
+    /// The processor time of a report, relative to that with the fewest cores.
+    pub cpu_ratio: Estimate,
+}
+
+impl CoresReport {
+    /// The report of a step beside the one with the fewest cores; `None` if one is not valid, or its processor time is unknown.
+    fn of(step: &StepReport, fewest: &StepReport) -> Option<Self> {
+        if !(step.valid && fewest.valid) {
+            return None;
+        }
+        let (cpu, base) = (step.cpu_us_per_message?, fewest.cpu_us_per_message?);
+        let mean = cpu.mean / base.mean;
+        // the errors of two independent means, in the first order
+        let of_both = |(ci95, base_ci95): (f64, f64)| mean * (ci95 / cpu.mean).hypot(base_ci95 / base.mean);
+        Some(CoresReport {
+            agents: step.agents,
+            period_ms: step.period_ms,
+            cores: step.cores?,
+            fewest_cores: fewest.cores?,
+            cpu_ratio: Estimate { mean, ci95: cpu.ci95.zip(base.ci95).map(of_both) },
+        })
+        .filter(|report| report.cpu_ratio.mean.is_finite())
+    }
+}
+
+impl fmt::Display for CoresReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CoresReport { agents, period_ms, cores, fewest_cores, cpu_ratio: Estimate { mean, ci95 } } = self;
+        let error = ci95.map(|ci95| format!(" ± {ci95:.2}")).unwrap_or_default();
+        write!(
+            f,
+            "{agents} agents at {period_ms} ms: a report costs {mean:.2}{error} times as much processor time with {cores} cores as with {fewest_cores}"
+        )
+    }
 }
 
 /// The slice requests of tenants.
@@ -300,27 +352,45 @@ pub struct Histograms {
 /// The result of the search for the highest load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeReport {
+    /// Cores of the controller, if the scenario sets them.
+    pub cores: Option<usize>,
     /// Agents at the highest load within the limit; `None` if the lowest one is beyond it.
     pub agents: Option<u32>,
     /// Reports per second at that load.
     pub reports_per_s: Option<f64>,
-    /// Whether the highest load of the scenario was still within the limit: the knee is beyond it.
+    /// Whether the knee may be beyond that load: the highest one of the scenario was still within the limit, or the next one that was
+    /// tried is not valid.
     pub is_lower_bound: bool,
-    /// The loads that were tried: agents, 99th percentile in microseconds, lost reports, within the limit or not.
+    /// The loads that were tried.
     pub tried: Vec<KneeTry>,
 }
 
 /// A load of the search.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeTry {
     /// Agents.
     pub agents: u32,
+    /// Reports per second that arrived.
+    pub achieved_per_s: f64,
     /// The 99th percentile.
     pub p99_us: Option<f64>,
     /// Reports that did not arrive.
     pub lost: u64,
+    /// The controller's processor time as a share of a core.
+    pub cpu_share: Option<f64>,
     /// Whether the load is within the limit.
     pub is_within: bool,
+    /// Why not the controller was measured, if so.
+    pub why_invalid: Vec<String>,
+}
+
+impl KneeReport {
+    /// The lowest load beyond the limit, if not the controller was measured with it: the knee may be higher.
+    #[must_use]
+    pub fn doubtful(&self) -> Option<&KneeTry> {
+        let beyond = self.tried.iter().filter(|load| !load.is_within);
+        beyond.min_by_key(|load| load.agents).filter(|load| !load.why_invalid.is_empty())
+    }
 }
 
 impl Report {
@@ -365,6 +435,11 @@ impl Report {
         if self.steps.is_empty() {
             self.why_invalid.push("nothing was measured".to_owned());
         }
+        if let Some(load) = self.knee.as_ref().and_then(KneeReport::doubtful) {
+            let reasons = load.why_invalid.iter();
+            self.why_invalid.extend(reasons.map(|why| format!("knee, with {} agents: {why}", load.agents)));
+        }
+        self.over_cores = self.compare_cores();
         self.valid = self.why_invalid.is_empty();
         let Some(last) = self.steps.last() else { return };
         self.agents = last.agents;
@@ -375,5 +450,15 @@ impl Report {
         self.cpu_us_per_message = last.cpu_us_per_message.map(|estimate| estimate.mean);
         self.rss_slope_bytes_per_s = last.rss_slope_bytes_per_s;
         self.generator = last.generator;
+    }
+
+    fn compare_cores(&self) -> Vec<CoresReport> {
+        let load = |step: &StepReport| (step.agents, step.period_ms);
+        let of = |step: &StepReport| {
+            let same_load = self.steps.iter().filter(|other| load(other) == load(step) && other.cores.is_some());
+            let fewest = same_load.min_by_key(|other| other.cores)?;
+            CoresReport::of(step, fewest).filter(|report| report.cores > report.fewest_cores)
+        };
+        self.steps.iter().filter_map(of).collect()
     }
 }

@@ -74,9 +74,17 @@ impl fmt::Display for Report {
                 writeln!(f, "{} in repetition {}: recovered {recovered}", fault.kind, fault.repetition + 1)?;
             }
         }
+        self.over_cores.iter().try_for_each(|cores| writeln!(f, "{cores}"))?;
         if let Some(knee) = &self.knee {
             match (knee.agents, knee.is_lower_bound) {
-                (Some(agents), true) => writeln!(f, "knee: beyond {agents} agents, the highest load of the scenario")?,
+                (Some(agents), true) => writeln!(
+                    f,
+                    "knee: at least {agents} agents; {}",
+                    match knee.doubtful() {
+                        Some(load) => format!("with {} agents, not the controller was measured", load.agents),
+                        None => "this is the highest load of the scenario".to_owned(),
+                    }
+                )?,
                 (Some(agents), false) => writeln!(
                     f,
                     "knee: {agents} agents, {:.0} reports/s, within {} ms",
@@ -89,8 +97,9 @@ impl fmt::Display for Report {
         let generator = &self.generator;
         writeln!(
             f,
-            "generator: {:.0} % of a core, late by {:.0} us at the 99th percentile, {:.1} kB an agent",
+            "generator: {:.0} % of a core, xApp {:.0} %, late by {:.0} us at the 99th percentile, {:.1} kB an agent",
             100.0 * generator.cpu_share,
+            100.0 * generator.applications_cpu_share,
             generator.lateness_p99_us,
             generator.rss_bytes_per_agent / 1e3
         )?;

@@ -1,5 +1,7 @@
 //! Scenarios as TOML files.
 
+use std::time::Duration;
+
 use settings::{Document, Element, Error, Table, TableKeys};
 
 use e2ap::Version;
@@ -36,6 +38,7 @@ const AGENTS: TableKeys = TableKeys {
         "count",
         "first",
         "period_ms",
+        "slot_us",
         "setups_per_s",
         "ues",
         "max_ues",
@@ -53,8 +56,10 @@ const USERS: TableKeys = TableKeys {
 };
 const CROWD: TableKeys = TableKeys { name: "[users.crowd]", keys: &["at_s", "duration_s", "factor"] };
 const TRANSMISSIONS: TableKeys = TableKeys { name: "[transmissions]", keys: &["on_mean_s", "off_mean_s"] };
-const APPLICATIONS: TableKeys =
-    TableKeys { name: "[applications]", keys: &["count", "slices_per_s", "tenants", "resubscriptions_per_s"] };
+const APPLICATIONS: TableKeys = TableKeys {
+    name: "[applications]",
+    keys: &["count", "slices_per_s", "tenants", "resubscriptions_per_s", "read_pause_us"],
+};
 const REST: TableKeys = TableKeys { name: "[rest]", keys: &["clients", "requests_per_s", "arrivals", "paths"] };
 const FAULT: TableKeys = TableKeys { name: "[[fault]]", keys: &["kind", "at_s", "duration_s", "count"] };
 const KNEE: TableKeys = TableKeys { name: "[knee]", keys: &["from", "until", "tolerance_percent"] };
@@ -63,6 +68,10 @@ const KNEE: TableKeys = TableKeys { name: "[knee]", keys: &["from", "until", "to
 const MAX_AGENTS: i64 = 60_000;
 /// The highest number of a first agent: numbers behind it are left for its agents, below those of probes.
 const MAX_FIRST: i64 = FIRST_PROBE as i64 - MAX_AGENTS;
+/// The longest slot: 1 ms is that of a subcarrier spacing of 15 kHz, and the longest of radio access.
+const MAX_SLOT_US: i64 = 1000;
+/// The longest pause of an xApp: it would read the reports of a repetition after its end otherwise.
+const MAX_READ_PAUSE_US: i64 = 100_000;
 /// The most tenants of an application.
 const MAX_TENANTS: i64 = 1000;
 /// What REST clients read, unless the file says otherwise: resources of `ferric ric`.
@@ -90,6 +99,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
             "count",
             format!("{most} agents at {shortest} ms are {reports_per_s:.0} reports/s; no host sends more than {MAX_REPORTS_PER_S:.0}"),
         ));
+    }
+    let slot_us: u32 = agents.integer("slot_us", 1..=MAX_SLOT_US)?.unwrap_or(0);
+    if let Some(period_ms) = periods_ms.iter().find(|period_ms| slot_us > 0 && *period_ms * 1000 % slot_us != 0) {
+        return Err(agents.invalid("slot_us", format!("a period of {period_ms} ms is no multiple of {slot_us} us")));
     }
     let max_ues = agents.integer("max_ues", 1..=64)?.unwrap_or(8);
     let ues = agents.integer("ues", 1..=64)?.unwrap_or(2);
@@ -157,6 +170,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
         first: agents.integer("first", 1..=MAX_FIRST)?.unwrap_or(1),
         periods_ms,
         cores: cores.into_iter().map(|cores| cores as usize).collect(),
+        slot: Duration::from_micros(slot_us.into()),
         setups_per_s: agents.number("setups_per_s", 0.1..=1e6)?.unwrap_or(500.0),
         ues,
         max_ues,
@@ -177,6 +191,12 @@ pub(super) fn read(name: &str, text: &str) -> Result<Scenario, Error> {
             slices_per_s,
             tenants: tenants.unwrap_or(1),
             resubscriptions_per_s: rate("resubscriptions_per_s", 1e5)?,
+        },
+        read_pause: match &applications {
+            Some(table) => table
+                .integer("read_pause_us", 0..=MAX_READ_PAUSE_US)?
+                .map_or(Duration::ZERO, |us: u32| Duration::from_micros(us.into())),
+            None => Duration::ZERO,
         },
         rest,
         faults: faults.iter().map(|table| fault(table, duration_s, southbound)).collect::<Result<_, Error>>()?,
@@ -339,6 +359,10 @@ mod tests {
             ("[agents]\ncount = 1\n[users]\narrivals_per_s = 1", "holding_mean_s"),
             ("[agents]\ncount = 1\ne2ap = \"9.99\"", "e2ap"),
             ("[agents]\ncount = 1\nfirst = 0", "first"),
+            ("[agents]\ncount = 1\nslot_us = 0", "slot_us"),
+            ("[agents]\ncount = 1\nslot_us = 1001", "slot_us"),
+            ("[agents]\ncount = 1\nperiod_ms = [1, 2]\nslot_us = 400", "slot_us: a period of 1 ms is no multiple"),
+            ("[agents]\ncount = 1\n[applications]\nread_pause_us = 100001", "read_pause_us"),
             ("[agents]\ncount = 1\n[applications]\ntenants = 3", "tenants"),
             ("[agents]\ncount = 1\n[applications]\nslices_per_s = 1\ntenants = 1001", "tenants"),
             ("[agents]\ncount = 1\n[rest]\nrequests_per_s = 1", "clients"),
@@ -367,6 +391,15 @@ mod tests {
         assert_eq!(rest.paths, PATHS);
         let fixed = read("test", &format!("{text}\narrivals = \"fixed\"\npaths = [\"/\"]")).unwrap().rest.unwrap();
         assert_eq!((fixed.arrivals, fixed.paths), (Arrivals::Fixed, vec!["/".to_owned()]));
+    }
+
+    #[test]
+    fn slots_and_pauses_are_off_unless_given() {
+        let scenario = read("test", "[agents]\ncount = 1").unwrap();
+        assert_eq!((scenario.slot, scenario.read_pause), (Duration::ZERO, Duration::ZERO));
+        let text = "[agents]\ncount = 1\nslot_us = 500\n[applications]\nread_pause_us = 250";
+        let scenario = read("test", text).unwrap();
+        assert_eq!((scenario.slot, scenario.read_pause), (Duration::from_micros(500), Duration::from_micros(250)));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod file;
 
+use std::time::Duration;
+
 use e2ap::Version;
 
 use crate::northbound::Requests;
@@ -51,6 +53,8 @@ pub struct Scenario {
     pub first: u32,
     /// The periods of their reports, in steps.
     pub periods_ms: Vec<u32>,
+    /// The length of the slots at whose beginnings agents report; zero if they report at any time.
+    pub slot: Duration,
     /// The cores of the controller, in steps; none if they stay as they are.
     pub cores: Vec<usize>,
     /// The rate at which agents connect.
@@ -75,6 +79,8 @@ pub struct Scenario {
     pub applications: u32,
     /// What each xApp requests.
     pub requests: Requests,
+    /// How long an xApp reads nothing after it has read reports.
+    pub read_pause: Duration,
     /// REST clients.
     pub rest: Option<RestLoad>,
     /// Faults, in each repetition.
@@ -152,6 +158,16 @@ pub struct Knee {
     pub until: u32,
     /// The search ends when it is known to this share, in percent.
     pub tolerance_percent: f64,
+}
+
+impl Knee {
+    /// How many loads the search tries if the knee is in the middle: both ends, then halves.
+    #[must_use]
+    pub fn expected_tries(&self) -> u32 {
+        let (from, until) = (f64::from(self.from), f64::from(self.until));
+        let tolerated = ((from + until) / 2.0 * self.tolerance_percent / 100.0).max(1.0);
+        2 + ((until - from) / tolerated).log2().max(0.0).ceil() as u32
+    }
 }
 
 /// A part of a scenario with a load of its own.
