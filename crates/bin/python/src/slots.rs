@@ -184,7 +184,9 @@ impl SlotScheduler {
         })?;
         decided.map_err(|misuse| match misuse {
             BatchMisuse::NotTheLast => invalid("batch", "an earlier or answered batch", "the last batch, once"),
-            BatchMisuse::UnknownUe(row) => invalid("rows", row, &format!("rows of the batch: below {}", batch.ues.len())),
+            BatchMisuse::UnknownUe(row) => {
+                invalid("rows", row, &format!("rows of the batch: below {}", batch.ues.len()))
+            }
             BatchMisuse::UeTwice(row) => invalid("rows", row, "each row once"),
             BatchMisuse::Blocks(slot) => {
                 invalid("blocks", format!("too many in slot {slot}"), &format!("{} in a slot", batch.blocks))
