@@ -2,24 +2,27 @@
 //! controls.
 //!
 //! Each millisecond a cell reports its buffers, its HARQ feedback and the slot that begins, and at its arrival the channel state of UEs.
-//! The xApp then decides about the slots of the next millisecond, or about later ones: [`SlotConfig::delay_slots`].
+//! The xApp then decides about the slots of the next millisecond, or about later ones: [`SlotConfig::delay_slots`]. A [`SlotXapp`]
+//! decides within the call that reads the report; [`SlotBatches`] collects the slots of all reports that were read, for one answer.
 
+mod batch;
 mod cell;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use e2sm::Arena;
 use e2sm::llc::{ActionDefinition, EventTrigger, IndicationMessage, LowerLayersInfoType, LowerLayersMeasType, OID};
 use ferric::Error;
 use ferric::e2::{Action, ControlOutcome, NodeId, SubscriptionSpec, Ticket};
-use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
+use ferric::e2ap::{RicActionId, RicActionType};
 use ferric::link::Address;
-use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
+use ferric::xapp::{Commands, Indication, RequestEvent, Xapp, XappConfig, XappEvent};
 use per::Gather;
 
+pub use batch::{BatchMisuse, BatchSlot, SlotBatch, SlotBatches};
 use cell::SlotCell;
-pub use cell::SlotUe;
 
 /// How an xApp schedules.
 #[derive(Clone, Debug)]
@@ -29,7 +32,7 @@ pub struct SlotConfig {
     /// Slots from the one that a report names to the one that is decided. Without any, a decision is in time only where the model
     /// waits for it. Default: 2.
     pub delay_slots: u64,
-    /// The session.
+    /// The session, where it is opened here.
     pub session: XappConfig,
 }
 
@@ -37,6 +40,19 @@ impl Default for SlotConfig {
     fn default() -> Self {
         SlotConfig { blocks: 106, delay_slots: 2, session: XappConfig::default() }
     }
+}
+
+/// A UE of a cell, at the beginning of a slot that is to be decided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlotUe {
+    /// Its number: the same for as long as the cell reports the UE, and of no other UE of the cell.
+    pub number: u64,
+    /// Octets in its buffers that no decision has.
+    pub backlog_octets: i64,
+    /// Octets that a resource block carries; 0 out of coverage.
+    pub octets_per_block: f64,
+    /// Its average throughput, in octets per slot.
+    pub average_octets: f64,
 }
 
 /// Resource blocks for a UE in a slot.
@@ -57,23 +73,24 @@ pub trait SlotPolicy {
 /// Counters of an xApp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotCounts {
-    /// Reports that were answered with decisions.
+    /// Controls with decisions that were sent.
     pub decided: u64,
-    /// Controls with decisions that were acknowledged.
+    /// Those that were acknowledged.
     pub accepted: u64,
-    /// Controls that were refused: too late, or impossible.
+    /// Those that were refused: too late, or impossible.
     pub refused: u64,
+    /// Slots of [`SlotBatches`] that were left to the cell, because they had begun when the batch was taken.
+    pub late: u64,
 }
 
-/// An xApp that schedules the cells of all nodes that offer E2SM-LLC.
-pub struct SlotXapp<P> {
+/// A session with a RIC, and the cells of all nodes that offer E2SM-LLC.
+struct SlotSession {
     xapp: Xapp,
-    state: State<P>,
+    state: State,
 }
 
-struct State<P> {
+struct State {
     config: SlotConfig,
-    policy: P,
     cells: BTreeMap<NodeId, SlotCell>,
     controls: BTreeMap<Ticket, NodeId>,
     arena: Arena,
@@ -82,6 +99,12 @@ struct State<P> {
     handled: u64,
     /// The number of accepted subscriptions.
     subscribed: usize,
+}
+
+/// Slots of a cell that follow from a report.
+struct DueSlots {
+    node: NodeId,
+    slots: Range<u64>,
 }
 
 /// The reports of a cell.
@@ -103,16 +126,10 @@ fn subscriptions() -> Result<[SubscriptionSpec; 2], per::Error> {
     Ok([spec(EventTrigger::arrival(csi), ActionDefinition::copies(csi))?, spec(EventTrigger::every(1), measurements)?])
 }
 
-impl<P: SlotPolicy> SlotXapp<P> {
-    /// Connects to a RIC.
-    ///
-    /// # Errors
-    /// As [`Xapp::connect`].
-    pub fn connect(ric: &Address, name: &str, config: SlotConfig, policy: P) -> Result<Self, Error> {
-        let xapp = Xapp::connect(ric, name, config.session.clone())?;
+impl SlotSession {
+    fn new(xapp: Xapp, config: SlotConfig) -> Self {
         let state = State {
             config,
-            policy,
             cells: BTreeMap::new(),
             controls: BTreeMap::new(),
             arena: Arena::new(),
@@ -120,44 +137,25 @@ impl<P: SlotPolicy> SlotXapp<P> {
             handled: 0,
             subscribed: 0,
         };
-        Ok(SlotXapp { xapp, state })
+        SlotSession { xapp, state }
     }
 
-    /// The counters.
-    #[must_use]
-    pub fn counts(&self) -> SlotCounts {
-        self.state.counts
-    }
-
-    /// The number of subscriptions that cells have accepted: two of each cell.
-    #[must_use]
-    pub fn subscribed(&self) -> usize {
-        self.state.subscribed
-    }
-
-    /// The number of slot reports whose controls have all been answered; `None` while answers are outstanding.
-    #[must_use]
-    pub fn settled(&self) -> Option<u64> {
+    fn settled(&self) -> Option<u64> {
         self.state.controls.is_empty().then_some(self.state.handled)
     }
 
-    /// A handle that makes [`SlotXapp::poll`] return early.
-    #[must_use]
-    pub fn stop_handle(&self) -> ferric::StopHandle {
-        self.xapp.stop_handle()
-    }
-
-    /// Waits for reports and answers, at most for `timeout`, and decides.
-    ///
-    /// # Errors
-    /// As [`Xapp::poll`].
-    pub fn poll(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
-        let SlotXapp { xapp, state } = self;
+    /// Waits for reports and answers, at most for `timeout`. `due` receives the slots that follow from each report.
+    fn poll(
+        &mut self,
+        timeout: Option<Duration>,
+        mut due: impl FnMut(&mut State, DueSlots, &mut Commands<'_>),
+    ) -> Result<(), Error> {
+        let SlotSession { xapp, state } = self;
         xapp.poll(timeout, |event, ric| match event {
             XappEvent::NodeUp(node) => {
                 let function = node.functions.iter().find(|function| function.oid == OID);
                 let (Some(function), Ok(specs)) = (function, subscriptions()) else { return };
-                state.cells.insert(node.id, SlotCell::new(function.id));
+                state.cells.insert(node.id, SlotCell::new(function.id, node.global_id.to_string()));
                 for spec in specs {
                     ric.subscribe(node.id, function.id, spec);
                 }
@@ -169,34 +167,102 @@ impl<P: SlotPolicy> SlotXapp<P> {
                 eprintln!("subscription failed: {error}");
             }
             XappEvent::Indication(indication) => {
-                let gather = Gather::new();
-                let Ok(decoded) = indication.decode(&gather) else { return };
-                state.report(indication.node, &decoded.message.to_cow(), |function, header, message| {
-                    ric.control(indication.node, function, header, message)
-                });
+                if let Some(slots) = state.report(&indication) {
+                    due(state, slots, ric);
+                }
             }
             _ => {}
         })
     }
 }
 
-impl<P: SlotPolicy> State<P> {
-    /// Takes a report, and answers one that names a slot with decisions.
-    fn report(&mut self, node: NodeId, message: &[u8], mut control: impl FnMut(RanFunctionId, &[u8], &[u8]) -> Ticket) {
-        let State { config, policy, cells, controls, arena, counts, handled, .. } = self;
-        let Some(cell) = cells.get_mut(&node) else { return };
-        arena.reset();
-        let Ok(message) = IndicationMessage::decode(message, arena) else {
-            return eprintln!("cannot decode a report of {node:?}");
+/// An xApp that schedules the cells of all nodes that offer E2SM-LLC.
+pub struct SlotXapp<P> {
+    session: SlotSession,
+    policy: P,
+}
+
+impl<P: SlotPolicy> SlotXapp<P> {
+    /// Connects to a RIC.
+    ///
+    /// # Errors
+    /// As [`Xapp::connect`].
+    pub fn connect(ric: &Address, name: &str, config: SlotConfig, policy: P) -> Result<Self, Error> {
+        let xapp = Xapp::connect(ric, name, config.session.clone())?;
+        Ok(SlotXapp { session: SlotSession::new(xapp, config), policy })
+    }
+
+    /// The counters.
+    #[must_use]
+    pub fn counts(&self) -> SlotCounts {
+        self.session.state.counts
+    }
+
+    /// The number of subscriptions that cells have accepted: two of each cell.
+    #[must_use]
+    pub fn subscribed(&self) -> usize {
+        self.session.state.subscribed
+    }
+
+    /// The number of slot reports whose controls have all been answered; `None` while answers are outstanding.
+    #[must_use]
+    pub fn settled(&self) -> Option<u64> {
+        self.session.settled()
+    }
+
+    /// A handle that makes [`SlotXapp::poll`] return early.
+    #[must_use]
+    pub fn stop_handle(&self) -> ferric::StopHandle {
+        self.session.xapp.stop_handle()
+    }
+
+    /// Waits for reports and answers, at most for `timeout`, and decides.
+    ///
+    /// # Errors
+    /// As [`Xapp::poll`].
+    pub fn poll(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
+        let SlotXapp { session, policy } = self;
+        session.poll(timeout, |state, DueSlots { node, slots }, ric| {
+            let slots: Vec<u64> = slots.collect();
+            let blocks = state.config.blocks;
+            state.decide(node, &slots, ric, |_, ues| policy.decide(ues, blocks));
+            state.handled += 1;
+        })
+    }
+}
+
+impl State {
+    /// Takes a report. Returns the slots that are to be decided, if it names one.
+    fn report(&mut self, indication: &Indication<'_>) -> Option<DueSlots> {
+        let (node, gather) = (indication.node, Gather::new());
+        let decoded = indication.decode(&gather).ok()?;
+        let cell = self.cells.get_mut(&node)?;
+        self.arena.reset();
+        let octets = decoded.message.to_cow();
+        let Ok(message) = IndicationMessage::decode(&octets, &self.arena) else {
+            eprintln!("cannot decode a report of {node:?}");
+            return None;
         };
-        let Some(slot) = cell.report(&message) else { return };
-        *handled += 1;
-        for (is_decision, header, message) in cell.controls(slot, config, policy) {
-            let ticket = control(cell.function, &header, &message);
-            controls.insert(ticket, node);
-            if is_decision {
-                counts.decided += 1;
-                cell.sent(ticket);
+        let first = cell.report(&message)? + self.config.delay_slots;
+        Some(DueSlots { node, slots: first..first + cell.slots_per_ms() })
+    }
+
+    /// Sends the decision about slots of a cell, after the control that takes the channels that the xApp does not schedule yet. `shares`
+    /// divides the blocks of each slot.
+    fn decide(
+        &mut self,
+        node: NodeId,
+        slots: &[u64],
+        ric: &mut Commands<'_>,
+        shares: impl FnMut(u64, &[SlotUe]) -> Vec<SlotShare>,
+    ) {
+        let Some(cell) = self.cells.get_mut(&node) else { return };
+        for control in cell.controls(slots, self.config.blocks, shares) {
+            let ticket = ric.control(node, cell.function, &control.header, &control.message);
+            self.controls.insert(ticket, node);
+            if let Some(decision) = control.decision {
+                self.counts.decided += 1;
+                cell.sent(ticket, decision);
             }
         }
     }

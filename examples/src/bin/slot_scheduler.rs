@@ -18,14 +18,14 @@ pub struct ProportionalFair;
 
 impl SlotPolicy for ProportionalFair {
     fn decide(&mut self, ues: &[SlotUe], blocks: u16) -> Vec<SlotShare> {
-        let metric = |ue: &SlotUe| ue.octets_per_block() / ue.average_octets().max(MIN_AVERAGE_OCTETS);
-        let has_data = |at: &usize| ues[*at].backlog() > 0 && ues[*at].octets_per_block() > 0.0;
+        let metric = |ue: &SlotUe| ue.octets_per_block / ue.average_octets.max(MIN_AVERAGE_OCTETS);
+        let has_data = |at: &usize| ues[*at].backlog_octets > 0 && ues[*at].octets_per_block > 0.0;
         let mut order: Vec<usize> = (0..ues.len()).filter(has_data).collect();
         order.sort_by(|a, b| metric(&ues[*b]).total_cmp(&metric(&ues[*a])));
         let (mut left, mut shares) = (blocks, Vec::new());
         for ue in order {
             // a conversion from f64 saturates
-            let wanted = (ues[ue].backlog() as f64 / ues[ue].octets_per_block()).ceil() as u16;
+            let wanted = (ues[ue].backlog_octets as f64 / ues[ue].octets_per_block).ceil() as u16;
             let blocks = wanted.min(left);
             if blocks > 0 {
                 shares.push(SlotShare { ue, blocks });

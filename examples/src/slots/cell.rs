@@ -1,6 +1,7 @@
 //! A cell as its reports show it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use e2sm::Arena;
 use e2sm::common::{RicStyleType, UeId};
@@ -13,10 +14,11 @@ use e2sm::llc::{
     SlotInfo, resource_indication_value,
 };
 use ferric::e2::Ticket;
+use ferric::e2::topology::UeReference;
 use ferric::e2ap::RanFunctionId;
-use per::IntoOwned;
+use per::{IntoOwned, List};
 
-use super::{SlotConfig, SlotPolicy, SlotShare};
+use super::{SlotShare, SlotUe};
 use crate::link_adaptation::LinkAdaptation;
 
 /// The weight of a slot in a UE's average throughput: it covers about 200 slots.
@@ -27,11 +29,16 @@ const ELEMENTS: f64 = 120.0;
 const CQI_BITS: usize = 4;
 /// The most octets that a grant requests of a channel.
 const MAX_OCTETS: i64 = 1 << 20;
+/// Slots that a control has room for.
+const MAX_SLOTS: usize = 63;
 
 /// A UE of a cell.
 #[derive(Debug)]
-pub struct SlotUe {
+struct CellUe {
     id: UeId<'static>,
+    number: u64,
+    /// Its first id, in words.
+    name: Arc<str>,
     /// The logical channels: octets in the buffer, and whether the xApp schedules them.
     channels: BTreeMap<LogicalChannelId, (i64, bool)>,
     link: LinkAdaptation,
@@ -42,24 +49,16 @@ pub struct SlotUe {
     planned: VecDeque<(u64, i64)>,
 }
 
-impl SlotUe {
+impl CellUe {
     /// Octets in its buffers that no decision has.
-    #[must_use]
-    pub fn backlog(&self) -> i64 {
+    fn backlog(&self) -> i64 {
         let queued: i64 = self.channels.values().map(|(octets, _)| *octets).fold(0, i64::saturating_add);
         queued.saturating_sub(self.planned.iter().map(|(_, octets)| *octets).fold(0, i64::saturating_add))
     }
 
     /// Octets that a resource block carries; 0 out of coverage.
-    #[must_use]
-    pub fn octets_per_block(&self) -> f64 {
+    fn octets_per_block(&self) -> f64 {
         if self.link.cqi() == 0 { 0.0 } else { self.link.bits() * ELEMENTS * f64::from(self.layers) / 8.0 }
-    }
-
-    /// Its average throughput, in octets per slot.
-    #[must_use]
-    pub fn average_octets(&self) -> f64 {
-        self.average_octets
     }
 
     fn decay(&mut self, slot: u64) {
@@ -70,30 +69,73 @@ impl SlotUe {
 }
 
 /// A decision that is not answered yet: its slots, each with the UEs of its grants.
-type Decision = Vec<(u64, Vec<UeId<'static>>)>;
+pub(super) type Decision = Vec<(u64, Vec<UeId<'static>>)>;
+
+/// A control that is to be sent.
+pub(super) struct SlotControl {
+    pub header: Vec<u8>,
+    pub message: Vec<u8>,
+    /// What it decides; `None` if it takes channels.
+    pub decision: Option<Decision>,
+}
 
 /// A cell.
 #[derive(Debug)]
 pub(super) struct SlotCell {
     pub function: RanFunctionId,
-    ues: Vec<SlotUe>,
+    /// The node, as the RIC logs it.
+    pub node: Arc<str>,
+    ues: Vec<CellUe>,
+    /// UEs that it has had.
+    seen: u64,
     numerology: u8,
     /// The last slot that a report has named.
     slot: u64,
-    /// The decision that is sent next, and those without an answer.
-    next: Option<Decision>,
     decisions: BTreeMap<Ticket, Decision>,
 }
 
 impl SlotCell {
-    pub fn new(function: RanFunctionId) -> Self {
-        SlotCell { function, ues: Vec::new(), numerology: 0, slot: 0, next: None, decisions: BTreeMap::new() }
+    pub fn new(function: RanFunctionId, node: String) -> Self {
+        let (ues, decisions) = (Vec::new(), BTreeMap::new());
+        SlotCell { function, node: node.into(), ues, seen: 0, numerology: 0, slot: 0, decisions }
     }
 
-    fn ue(&mut self, id: &UeId<'_>) -> &mut SlotUe {
+    /// Slots of a millisecond.
+    pub fn slots_per_ms(&self) -> u64 {
+        1 << self.numerology
+    }
+
+    /// The last slot that a report has named.
+    pub fn slot(&self) -> u64 {
+        self.slot
+    }
+
+    /// The UEs at the beginning of a slot.
+    pub fn ues(&mut self, slot: u64) -> Vec<SlotUe> {
+        let at_slot = |ue: &mut CellUe| {
+            ue.decay(slot);
+            SlotUe {
+                number: ue.number,
+                backlog_octets: ue.backlog(),
+                octets_per_block: ue.octets_per_block(),
+                average_octets: ue.average_octets,
+            }
+        };
+        self.ues.iter_mut().map(at_slot).collect()
+    }
+
+    /// The names of the same UEs.
+    pub fn names(&self) -> impl Iterator<Item = Arc<str>> {
+        self.ues.iter().map(|ue| Arc::clone(&ue.name))
+    }
+
+    fn ue(&mut self, id: &UeId<'_>) -> &mut CellUe {
         let at = self.ues.iter().position(|ue| ue.id.is_same_ue(id)).unwrap_or_else(|| {
-            self.ues.push(SlotUe {
+            self.seen += 1;
+            self.ues.push(CellUe {
                 id: id.clone().into_owned(),
+                number: self.seen,
+                name: UeReference::of(id).to_string().into(),
                 channels: BTreeMap::new(),
                 link: LinkAdaptation::default(),
                 layers: 1,
@@ -158,35 +200,36 @@ impl SlotCell {
         begins
     }
 
-    /// The controls that follow a report: channels that the xApp does not schedule yet, then decisions about the slots of a
-    /// millisecond. Each with whether it is a decision.
+    /// The control that takes channels that the xApp does not schedule yet, from the first of the slots on, then the decisions about
+    /// the slots, of which `shares` divides the blocks.
     pub fn controls(
         &mut self,
-        slot: u64,
-        config: &SlotConfig,
-        policy: &mut impl SlotPolicy,
-    ) -> Vec<(bool, Vec<u8>, Vec<u8>)> {
-        let slots = slot + config.delay_slots..slot + config.delay_slots + (1 << self.numerology);
+        slots: &[u64],
+        blocks: u16,
+        mut shares: impl FnMut(u64, &[SlotUe]) -> Vec<SlotShare>,
+    ) -> Vec<SlotControl> {
+        let Some(first) = slots.first() else { return Vec::new() };
         let mut controls = Vec::new();
-        if let Some(control) = self.delegation(slots.start) {
-            controls
-                .extend(encoded(STYLE_LOGICAL_CHANNELS, &ControlType::LogicalChannelHandlingControl(control).into()));
+        if let Some(control) = self.delegation(*first) {
+            let message = ControlType::LogicalChannelHandlingControl(control).into();
+            controls.extend(encoded(STYLE_LOGICAL_CHANNELS, &message, None));
         }
-        let mut decision = Decision::new();
-        let items: Vec<_> = slots.filter_map(|slot| self.decide(slot, config, policy, &mut decision)).collect();
-        if !items.is_empty() {
-            let control = DlSchedulingControl { dl_slot_to_be_scheduled_list: items.into() };
-            controls.extend(encoded(STYLE_SCHEDULING, &ControlType::DlSchedulingControl(control).into()));
-            self.next = Some(decision);
+        for slots in slots.chunks(MAX_SLOTS) {
+            let mut decision = Decision::new();
+            let decide = |slot: &u64| self.decide(*slot, blocks, &mut shares, &mut decision);
+            let items: Vec<_> = slots.iter().filter_map(decide).collect();
+            if !items.is_empty() {
+                let control = DlSchedulingControl { dl_slot_to_be_scheduled_list: items.into() };
+                let message = ControlType::DlSchedulingControl(control).into();
+                controls.extend(encoded(STYLE_SCHEDULING, &message, Some(decision)));
+            }
         }
         controls
     }
 
-    /// The decision has been sent.
-    pub fn sent(&mut self, ticket: Ticket) {
-        if let Some(decision) = self.next.take() {
-            self.decisions.insert(ticket, decision);
-        }
+    /// A decision has been sent.
+    pub fn sent(&mut self, ticket: Ticket, decision: Decision) {
+        self.decisions.insert(ticket, decision);
     }
 
     fn delegation(&mut self, from: u64) -> Option<LogicalChannelHandlingControl<'static>> {
@@ -215,33 +258,39 @@ impl SlotCell {
     fn decide(
         &mut self,
         slot: u64,
-        config: &SlotConfig,
-        policy: &mut impl SlotPolicy,
+        cell_blocks: u16,
+        shares: &mut impl FnMut(u64, &[SlotUe]) -> Vec<SlotShare>,
         decision: &mut Decision,
     ) -> Option<DlSlotToBeScheduledItem<'static>> {
-        self.ues.iter_mut().for_each(|ue| ue.decay(slot));
+        let ues = self.ues(slot);
         let mut start = 0;
         let mut grants = Vec::new();
-        for SlotShare { ue: at, blocks } in policy.decide(&self.ues, config.blocks) {
+        for SlotShare { ue: at, blocks } in shares(slot, &ues) {
             let allocation = ResourceAllocation { start, length: blocks };
-            let (Some(value), Some(ue)) = (resource_indication_value(allocation, config.blocks), self.ues.get_mut(at))
+            let (Some(value), Some(ue)) = (resource_indication_value(allocation, cell_blocks), self.ues.get_mut(at))
             else {
                 continue;
             };
-            start += blocks;
-            let carried = (ue.octets_per_block() * f64::from(blocks)) as i64;
-            ue.planned.push_back((slot, carried.min(ue.backlog())));
             let channel = |(channel, (octets, _)): (&LogicalChannelId, &(i64, bool))| LogicalChannelItem {
                 logical_channel_id: *channel,
                 // as much of the buffer as the block has room for
                 noof_bytes_tb1: (*octets).clamp(0, MAX_OCTETS),
                 noof_bytes_tb2: None,
             };
+            let logical_channel_list: List<'_, LogicalChannelItem> =
+                ue.channels.iter().filter(|(_, (octets, _))| *octets > 0).map(channel).collect();
+            // a grant has data
+            if logical_channel_list.is_empty() {
+                continue;
+            }
+            start += blocks;
+            let carried = (ue.octets_per_block() * f64::from(blocks)) as i64;
+            ue.planned.push_back((slot, carried.min(ue.backlog()).max(0)));
             grants.push(DlGrantItem {
                 grant_id: grants.len() as u16 + 1,
                 bwp_id: None,
                 ue_id: ue.id.clone(),
-                logical_channel_list: ue.channels.iter().filter(|(_, (octets, _))| *octets > 0).map(channel).collect(),
+                logical_channel_list,
                 dl_control_info_type: DlControlInfoType::Dci10(Dci10 {
                     use_cs_rnti: None,
                     freq_domain_resources: value.into(),
@@ -256,7 +305,7 @@ impl SlotCell {
             return None;
         }
         decision.push((slot, grants.iter().map(|grant| grant.ue_id.clone()).collect()));
-        let (start_rb, noof_rbs, start_symbol, noof_symbols) = (0, config.blocks.into(), 2, 12);
+        let (start_rb, noof_rbs, start_symbol, noof_symbols) = (0, cell_blocks.into(), 2, 12);
         let group = PdschSmgItem { precoder_id: 0, smg_priority: None, start_rb, noof_rbs, start_symbol, noof_symbols };
         let one = PrecoderCoeffItem { precoder_coeff_i: 1, precoder_coeff_q: 0 };
         let precoder = PrecoderItem { compression_information: None, precoder_coeff_list: vec![one].into() };
@@ -297,9 +346,9 @@ impl SlotCell {
     }
 }
 
-fn encoded(style: i64, message: &ControlMessage<'_>) -> Option<(bool, Vec<u8>, Vec<u8>)> {
+fn encoded(style: i64, message: &ControlMessage<'_>, decision: Option<Decision>) -> Option<SlotControl> {
     let (mut header, mut octets) = (Vec::new(), Vec::new());
     ControlHeader::new(RicStyleType(style), RicControlActionId(1)).encode(&mut header).ok()?;
     message.encode(&mut octets).ok()?;
-    Some((style == STYLE_SCHEDULING, header, octets))
+    Some(SlotControl { header, message: octets, decision })
 }

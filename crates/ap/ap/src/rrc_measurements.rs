@@ -1,6 +1,6 @@
 //! Configurations of measurements, of NR and of E-UTRA: what a message configures, and what a reader has to know of it.
 
-use crate::rrc_bits::{BitReader, RrcError};
+use crate::rrc_bits::{BitReader, Bits, RrcError};
 
 /// The values of TimeToTrigger, in ms.
 const TIMES_TO_TRIGGER_MS: [u16; 16] = [0, 40, 64, 80, 100, 128, 160, 256, 320, 480, 512, 640, 1024, 1280, 2560, 5120];
@@ -95,6 +95,116 @@ pub struct MeasurementChanges {
     pub removed: Vec<u8>,
     /// measIdToAddModList: measId, and its reportConfigId.
     pub added: Vec<(u8, u8)>,
+}
+
+/// MeasConfig (TS 38.331 6.3.2, TS 36.331 6.3.5), as far as it has one form in NR and E-UTRA: lists of objects, reports and measurement
+/// identities. A measurement has the number of its report.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MeasConfig {
+    /// The bits of an identity and of the length of a list, which both count from 1.
+    pub id_bits: usize,
+    /// The optional members that follow the lists.
+    pub later_members: usize,
+}
+
+/// The identities of the measurement objects: the carrier of the cell, and one of the other radio access technology.
+pub(crate) const OWN: u32 = 1;
+pub(crate) const OTHER: u32 = 2;
+
+impl MeasConfig {
+    /// Checks rrc-TransactionIdentifier and identities.
+    pub fn check(self, transaction: u8, removed: &[u8], measurements: &[(u8, Report)]) -> Result<(), RrcError> {
+        if transaction > 3 {
+            return Err(RrcError::OutOfRange("rrc-TransactionIdentifier"));
+        }
+        let most = 1_usize << self.id_bits;
+        let mut ids = removed.iter().chain(measurements.iter().map(|(id, _)| id));
+        let count = removed.len().max(measurements.len());
+        if ids.any(|id| !(1..=most).contains(&usize::from(*id))) || count > most {
+            return Err(RrcError::OutOfRange("measId"));
+        }
+        Ok(())
+    }
+
+    /// Encodes what was checked, with a number of objects.
+    pub fn encode(
+        self,
+        removed: &[u8],
+        measurements: &[(u8, Report)],
+        (object_count, push_objects): (u32, impl FnOnce(&mut Bits) -> Result<(), RrcError>),
+        push_report: impl Fn(Report, &mut Bits) -> Result<(), RrcError>,
+        bits: &mut Bits,
+    ) -> Result<(), RrcError> {
+        let id_bits = self.id_bits;
+        let [has_removed, has_measurements] = [!removed.is_empty(), !measurements.is_empty()];
+        bits.push(0, 1); // no extension
+        let optional = [false, has_measurements, false, has_measurements, has_removed, has_measurements];
+        optional.iter().for_each(|is_there| bits.push(u32::from(*is_there), 1));
+        bits.push(0, self.later_members);
+        if has_measurements {
+            bits.push(object_count - 1, id_bits);
+            push_objects(bits)?;
+            bits.push(measurements.len() as u32 - 1, id_bits);
+            for (id, report) in measurements {
+                bits.push(u32::from(*id) - 1, id_bits);
+                push_report(*report, bits)?;
+            }
+        }
+        if has_removed {
+            bits.push(removed.len() as u32 - 1, id_bits);
+            removed.iter().for_each(|id| bits.push(u32::from(*id) - 1, id_bits));
+        }
+        if has_measurements {
+            bits.push(measurements.len() as u32 - 1, id_bits);
+            for (id, report) in measurements {
+                let object = if report.is_inter_rat() { OTHER } else { OWN };
+                [u32::from(*id), object, u32::from(*id)].iter().for_each(|id| bits.push(id - 1, id_bits));
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes the lists; what follows them is not read.
+    pub fn decode(
+        self,
+        bits: &mut BitReader<'_>,
+        skip_object: impl FnMut(&mut BitReader<'_>) -> Result<(), RrcError>,
+        take_report: impl Fn(&mut BitReader<'_>) -> Result<ReportKind, RrcError>,
+    ) -> Result<MeasurementChanges, RrcError> {
+        let id_bits = self.id_bits;
+        let mut changes = MeasurementChanges::default();
+        bits.skip(1)?; // extensions are at the end
+        let mut present = [false; 6];
+        for is_present in &mut present {
+            *is_present = bits.flag()?;
+        }
+        bits.skip(self.later_members)?;
+        let id = |bits: &mut BitReader<'_>| Ok(bits.take(id_bits)? as u8 + 1);
+        let [removes_objects, has_objects, removes_reports, has_reports, removes, has_added] = present;
+        if removes_objects {
+            bits.list(id_bits, id)?;
+        }
+        if has_objects {
+            bits.list(id_bits, skip_object)?;
+        }
+        if removes_reports {
+            changes.removed_reports = bits.list(id_bits, id)?;
+        }
+        if has_reports {
+            changes.reports = bits.list(id_bits, |bits| Ok((id(bits)?, take_report(bits)?)))?;
+        }
+        if removes {
+            changes.removed = bits.list(id_bits, id)?;
+        }
+        if has_added {
+            changes.added = bits.list(id_bits, |bits| {
+                let meas_id = id(bits)?;
+                bits.skip(id_bits)?;
+                Ok((meas_id, id(bits)?))
+            })?;
+        }
+        Ok(changes)
+    }
 }
 
 /// The index of the value that is nearest.

@@ -4,6 +4,7 @@
 mod cell;
 mod core_node;
 mod direction;
+mod modulation;
 mod node;
 mod plmn;
 mod qos;
@@ -16,6 +17,7 @@ pub use cell::{
 };
 pub use core_node::{CoreCpId, Guami, Gummei};
 pub use direction::Direction;
+pub use modulation::{McsTable, Modulation};
 pub use node::{
     EnGnbId, EnbId, GlobalEnGnbId, GlobalEnbId, GlobalGnbId, GlobalNgEnbId, GlobalNgRanNodeId, GlobalRicId, GnbCuUpId,
     GnbDuId, GnbId, NgEnbDuId, NgEnbId,

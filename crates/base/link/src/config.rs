@@ -67,9 +67,11 @@ pub struct Config {
     /// Octets of a shared-memory link's ring in each direction: rounded up to a power of two from 4 KiB to 64 MiB. The
     /// listener's value applies to both ends. Memory is allocated when it is first written to. Default: 256 KiB.
     pub shm_ring_octets: usize,
-    /// How long a shared-memory link polls for more after it has read something, before it sleeps like every other link. This
-    /// saves system calls on both ends and costs processor time; the rest of the event loop waits meanwhile. For event loops
-    /// with one link and a dedicated processor. Default: 0.
+    /// How long an end of a shared-memory link stays awake when there is nothing to read, before it sleeps like every other link.
+    /// While it is awake its event loop does not wait: it looks at the ring, serves whatever else is ready, and yields its processor
+    /// to threads that have work, so that ends which are awake may outnumber the processors. This saves the peer a system call, and
+    /// both a wake-up, and costs the processor time that nobody else wants. An end whose last wait was longer sleeps at once.
+    /// Default: 0.
     pub shm_spin: Duration,
     /// The credentials of `tls://` links; without them these links fail with [`Error::TlsMissing`](crate::Error::TlsMissing).
     /// Default: `None`.

@@ -14,6 +14,7 @@ mod handles;
 mod policy;
 mod ric;
 mod scenario;
+mod slots;
 mod stream;
 mod traffic;
 mod wait;
@@ -37,6 +38,8 @@ mod _ferric {
     use crate::policy::{HandoverRule, Policy};
     #[pymodule_export]
     use crate::ric::{Ric, connect};
+    #[pymodule_export]
+    use crate::slots::{SlotBatch, SlotScheduler};
     #[pymodule_export]
     use crate::stream::{KpmStream, Record};
     #[pymodule_export]

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::error::{exception, invalid};
 
 /// How long a wait goes without a look at Python's signals.
-const SLICE: Duration = Duration::from_millis(100);
+pub const SLICE: Duration = Duration::from_millis(100);
 
 /// Runs a call that may block without the GIL.
 pub fn detached<T: Send>(py: Python<'_>, call: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {

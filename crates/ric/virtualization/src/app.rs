@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use ferric::link;
 use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
 use tracing::{info, warn};
 
+use crate::alarm::Alarm;
 use crate::base_station::BaseStation;
 use crate::controls::Controls;
 use crate::function::VirtualFunction;
@@ -27,7 +27,6 @@ use crate::reconciler::{Job, Reconciler, advance, step_done};
 use crate::reports::OwnedRecords;
 use crate::sla::{Sla, Tenant};
 use crate::slices::Part;
-use crate::waiter::Waiter;
 use crate::{ccc, kpm, rc, tc};
 
 mod relay;
@@ -59,21 +58,19 @@ impl SlaHandle {
 /// Adds the virtualization controller to a RIC. `links` configures the links to the controllers of tenants.
 ///
 /// # Errors
-/// If the system refuses a thread or a file descriptor.
+/// If the system refuses a file descriptor.
 pub fn add_to(server: &mut Server, sla: Sla, links: link::Config) -> Result<SlaHandle, ferric::Error> {
     let waker = server.iapp_waker()?;
     let config = AgentLoopConfig { link: links, ..AgentLoopConfig::default() };
     let agents = SendAgentLoop::new_send(config)?;
-    let system = |source| ferric::Error::System { what: "start the thread of virtual nodes", source };
-    let descriptor = agents.as_fd().try_clone_to_owned().map_err(system)?;
-    let waiter = Waiter::start(descriptor, waker.clone()).map_err(system)?;
+    let alarm = Alarm::start(server, &agents)?;
     log(&sla);
     let handle = SlaHandle { next: Arc::new(Mutex::new(None)), waker };
     server.add_iapp(Box::new(VirtualizationApp {
         next_sla: handle.next.clone(),
         sla: Arc::new(sla),
         agents,
-        waiter,
+        alarm,
         nodes: BTreeMap::new(),
         subscriptions: Subscriptions::default(),
         controls: Controls::default(),
@@ -104,7 +101,7 @@ struct VirtualizationApp {
     sla: Arc<Sla>,
     /// The virtual nodes. Polled on the thread of the RIC.
     agents: SendAgentLoop,
-    waiter: Waiter,
+    alarm: Alarm,
     nodes: BTreeMap<NodeId, BaseStation>,
     subscriptions: Subscriptions,
     controls: Controls,
@@ -139,11 +136,7 @@ impl VirtualizationApp {
         if has_more {
             ric.call_after_reading();
         }
-        // a thread that has woken the apps waits again once the agents have been polled
-        if reads || !self.waiter.is_paused() {
-            let timeout = self.agents.next_deadline().map(|deadline| deadline - self.agents.now());
-            self.waiter.wait(timeout);
-        }
+        self.alarm.set(&self.agents);
     }
 
     /// Processes the commands of all functions. Returns whether there were any.

@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alarm;
 mod app;
 mod base_station;
 pub mod ccc;
@@ -40,7 +41,6 @@ mod tc;
 mod testing;
 pub mod topology;
 mod ues;
-mod waiter;
 
 pub use app::{SlaHandle, add_to};
 pub use sla::{MAX_TENANTS, Sla, Tenant};

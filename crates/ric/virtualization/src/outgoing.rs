@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RequestKey};
+use ferric::agent::{Admission, ControlFailure, ControllerId, FunctionContext, RequestKey, SendAgentLoop};
 use ferric::e2ap::{Cause, RanFunctionId, RicActionId, RicRequestId};
 
 /// A message of a function. Reports are in the octets of their [`Queue`].
@@ -126,6 +126,25 @@ impl Outbox {
     /// Whether a function may have something to send.
     pub fn has_outgoing(&mut self, function: RanFunctionId) -> HasOutgoing {
         self.entry(function).2.clone()
+    }
+
+    /// Sends a report at once, or appends it to what the function is to send before. Returns whether it waits.
+    pub fn report(
+        &mut self,
+        agents: &mut SendAgentLoop,
+        function: RanFunctionId,
+        (key, action): (RequestKey, RicActionId),
+        header: &[u8],
+        message: &[u8],
+    ) -> bool {
+        let (_, queue, _) = self.entry(function);
+        if queue.messages.is_empty() {
+            // fails only for what has ended since
+            let _ = agents.report(key, action, header, message);
+            return false;
+        }
+        self.queue(function).report(key, action, None, header, message);
+        true
     }
 
     /// Exchanges what a function is to send for an empty queue.

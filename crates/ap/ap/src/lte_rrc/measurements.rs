@@ -1,10 +1,10 @@
 //! RRCConnectionReconfiguration on DL-DCCH, as far as it configures measurements (TS 36.331 5.3.5.3, 5.5.2 and 6.3.5 MeasConfig).
 
 use crate::rrc_bits::{BitReader, Bits};
-use crate::rrc_measurements::{hysteresis, nearest, offset, time_to_trigger};
+use crate::rrc_measurements::{MeasConfig, OTHER, OWN, hysteresis, nearest, offset, time_to_trigger};
 
 use super::reconfiguration::BANDWIDTHS;
-use super::{Condition, MAX_MEAS_ID, MeasurementChanges, RRC_CONNECTION_RECONFIGURATION, Report, ReportKind, RrcError};
+use super::{Condition, MeasurementChanges, RRC_CONNECTION_RECONFIGURATION, Report, ReportKind, RrcError};
 
 /// The values of ReportInterval, in ms.
 const INTERVALS_MS: [u64; 13] =
@@ -21,9 +21,8 @@ const SPACINGS_KHZ: [u16; 4] = [15, 30, 120, 240];
 const NR_OBJECT: u32 = 1;
 /// The index of event B1-NR among the extensions of eventId; B2-NR follows.
 const B1_NR: u32 = 3;
-/// The identities of the measurement objects: the carrier of the cell, and one of NR.
-const OWN: u32 = 1;
-const OTHER: u32 = 2;
+/// Its MeasConfig: behind the lists are quantityConfig, measGapConfig, s-Measure, preRegistrationInfoHRPD and speedStatePars.
+const MEAS_CONFIG: MeasConfig = MeasConfig { id_bits: 5, later_members: 5 };
 
 /// An RRCConnectionReconfiguration that replaces measurements of a UE.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,20 +45,12 @@ impl MeasurementConfiguration {
     /// # Errors
     /// [`RrcError::OutOfRange`].
     pub fn encode(&self) -> Result<Vec<u8>, RrcError> {
-        if self.transaction > 3 {
-            return Err(RrcError::OutOfRange("rrc-TransactionIdentifier"));
-        }
-        let mut ids = self.removed.iter().chain(self.measurements.iter().map(|(id, _)| id));
-        let count = self.removed.len().max(self.measurements.len());
-        if ids.any(|id| !(1..=MAX_MEAS_ID).contains(id)) || count > MAX_MEAS_ID.into() {
-            return Err(RrcError::OutOfRange("measId"));
-        }
+        MEAS_CONFIG.check(self.transaction, &self.removed, &self.measurements)?;
         let has_inter_rat = self.measurements.iter().any(|(_, report)| report.is_inter_rat());
         let other = self.nr_carrier.filter(|_| has_inter_rat);
         if has_inter_rat && other.is_none() {
             return Err(RrcError::OutOfRange("the carrier of NR"));
         }
-        let [has_removed, has_measurements] = [!self.removed.is_empty(), !self.measurements.is_empty()];
         let mut bits = Bits::default();
         bits.push(0, 1); // c1
         bits.push(RRC_CONNECTION_RECONFIGURATION as u32, 4);
@@ -67,33 +58,12 @@ impl MeasurementConfiguration {
         bits.push(0, 1); // criticalExtensions: c1
         bits.push(0, 3); // rrcConnectionReconfiguration-r8
         bits.push(0b10_0000, 6); // measConfig only
-        bits.push(0, 1); // no extension of MeasConfig
-        let optional = [false, has_measurements, false, has_measurements, has_removed, has_measurements];
-        optional.iter().for_each(|is_there| bits.push(u32::from(*is_there), 1));
-        bits.push(0, 5); // no quantityConfig, measGapConfig, s-Measure, preRegistrationInfoHRPD, speedStatePars
-        if has_measurements {
-            bits.push(u32::from(other.is_some()), 5);
-            push_object(self.carrier, &mut bits)?;
-            if let Some(other) = other {
-                push_nr_object(other, &mut bits)?;
-            }
-            bits.push(self.measurements.len() as u32 - 1, 5);
-            for (id, report) in &self.measurements {
-                bits.push(u32::from(*id) - 1, 5);
-                push_report(*report, &mut bits)?;
-            }
-        }
-        if has_removed {
-            bits.push(self.removed.len() as u32 - 1, 5);
-            self.removed.iter().for_each(|id| bits.push(u32::from(*id) - 1, 5));
-        }
-        if has_measurements {
-            bits.push(self.measurements.len() as u32 - 1, 5);
-            for (id, report) in &self.measurements {
-                let object = if report.is_inter_rat() { OTHER } else { OWN };
-                [u32::from(*id), object, u32::from(*id)].iter().for_each(|id| bits.push(id - 1, 5));
-            }
-        }
+        let push_objects = |bits: &mut Bits| {
+            push_object(self.carrier, bits)?;
+            other.map_or(Ok(()), |other| push_nr_object(other, bits))
+        };
+        let objects = (1 + u32::from(other.is_some()), push_objects);
+        MEAS_CONFIG.encode(&self.removed, &self.measurements, objects, push_report, &mut bits)?;
         Ok(bits.octets)
     }
 }
@@ -221,41 +191,10 @@ impl MeasurementChanges {
         bits.expect_zero(4, "a critical extension of RRCConnectionReconfiguration")?;
         let has_measurements = bits.flag()?;
         bits.skip(5)?; // what follows measConfig
-        let mut changes = MeasurementChanges::default();
         if !has_measurements {
-            return Ok(changes);
+            return Ok(MeasurementChanges::default());
         }
-        bits.skip(1)?; // extensions are at the end
-        let mut present = [false; 6];
-        for is_present in &mut present {
-            *is_present = bits.flag()?;
-        }
-        bits.skip(5)?;
-        let id = |bits: &mut BitReader<'_>| Ok(bits.take(5)? as u8 + 1);
-        let [removes_objects, has_objects, removes_reports, has_reports, removes, has_added] = present;
-        if removes_objects {
-            bits.list(5, id)?;
-        }
-        if has_objects {
-            bits.list(5, skip_object)?;
-        }
-        if removes_reports {
-            changes.removed_reports = bits.list(5, id)?;
-        }
-        if has_reports {
-            changes.reports = bits.list(5, |bits| Ok((id(bits)?, take_report(bits)?)))?;
-        }
-        if removes {
-            changes.removed = bits.list(5, id)?;
-        }
-        if has_added {
-            changes.added = bits.list(5, |bits| {
-                let meas_id = id(bits)?;
-                bits.skip(5)?;
-                Ok((meas_id, id(bits)?))
-            })?;
-        }
-        Ok(changes)
+        MEAS_CONFIG.decode(&mut bits, skip_object, take_report)
     }
 }
 

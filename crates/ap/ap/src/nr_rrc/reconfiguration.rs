@@ -1,7 +1,7 @@
 //! RRCReconfiguration on DL-DCCH, as far as it configures measurements (TS 38.331 5.3.5.3, 5.5.2 and 6.3.2 MeasConfig).
 
 use crate::rrc_bits::{BitReader, Bits};
-use crate::rrc_measurements::{hysteresis, nearest, offset, time_to_trigger};
+use crate::rrc_measurements::{MeasConfig, OTHER, OWN, hysteresis, nearest, offset, time_to_trigger};
 
 use super::{Condition, MeasurementChanges, Report, ReportKind, RrcError};
 
@@ -25,9 +25,8 @@ const EVENT_INTERVAL_MS: u64 = 1024;
 const MAX_REPORTED_CELLS: u32 = 8;
 /// The index of E-UTRA among the extensions of measObject and reportConfig.
 const EUTRA: u32 = 0;
-/// The identities of the measurement objects: the carrier of the cell, and one of E-UTRA.
-const OWN: u32 = 1;
-const OTHER: u32 = 2;
+/// Its MeasConfig: behind the lists are s-MeasureConfig, quantityConfig, measGapConfig and measGapSharingConfig.
+const MEAS_CONFIG: MeasConfig = MeasConfig { id_bits: 6, later_members: 4 };
 
 /// An RRCReconfiguration that replaces measurements of a UE.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,53 +49,24 @@ impl MeasurementConfiguration {
     /// # Errors
     /// [`RrcError::OutOfRange`].
     pub fn encode(&self) -> Result<Vec<u8>, RrcError> {
-        if self.transaction > 3 {
-            return Err(RrcError::OutOfRange("rrc-TransactionIdentifier"));
-        }
-        let mut ids = self.removed.iter().chain(self.measurements.iter().map(|(id, _)| id));
-        let count = self.removed.len().max(self.measurements.len());
-        if ids.any(|id| !(1..=MAX_MEAS_ID).contains(id)) || count > MAX_MEAS_ID.into() {
-            return Err(RrcError::OutOfRange("measId"));
-        }
+        MEAS_CONFIG.check(self.transaction, &self.removed, &self.measurements)?;
         let has_inter_rat = self.measurements.iter().any(|(_, report)| report.is_inter_rat());
         let other = self.eutra_carrier.filter(|_| has_inter_rat);
         if has_inter_rat && other.is_none() {
             return Err(RrcError::OutOfRange("the carrier of E-UTRA"));
         }
-        let [has_removed, has_measurements] = [!self.removed.is_empty(), !self.measurements.is_empty()];
         let mut bits = Bits::default();
         bits.push(0, 1); // c1
         bits.push(RRC_RECONFIGURATION as u32, 4);
         bits.push(self.transaction.into(), 2);
         bits.push(0, 1); // rrcReconfiguration
         bits.push(0b0_0100, 5); // measConfig only
-        bits.push(0, 1); // no extension of MeasConfig
-        let optional = [false, has_measurements, false, has_measurements, has_removed, has_measurements];
-        optional.iter().for_each(|is_there| bits.push(u32::from(*is_there), 1));
-        bits.push(0, 4); // no s-MeasureConfig, quantityConfig, measGapConfig, measGapSharingConfig
-        if has_measurements {
-            bits.push(u32::from(other.is_some()), 6);
-            self.push_object(&mut bits)?;
-            if let Some(other) = other {
-                push_eutra_object(other, &mut bits)?;
-            }
-            bits.push(self.measurements.len() as u32 - 1, 6);
-            for (id, report) in &self.measurements {
-                bits.push(u32::from(*id) - 1, 6);
-                push_report(*report, &mut bits)?;
-            }
-        }
-        if has_removed {
-            bits.push(self.removed.len() as u32 - 1, 6);
-            self.removed.iter().for_each(|id| bits.push(u32::from(*id) - 1, 6));
-        }
-        if has_measurements {
-            bits.push(self.measurements.len() as u32 - 1, 6);
-            for (id, report) in &self.measurements {
-                let object = if report.is_inter_rat() { OTHER } else { OWN };
-                [u32::from(*id), object, u32::from(*id)].iter().for_each(|id| bits.push(id - 1, 6));
-            }
-        }
+        let push_objects = |bits: &mut Bits| {
+            self.push_object(bits)?;
+            other.map_or(Ok(()), |other| push_eutra_object(other, bits))
+        };
+        let objects = (1 + u32::from(other.is_some()), push_objects);
+        MEAS_CONFIG.encode(&self.removed, &self.measurements, objects, push_report, &mut bits)?;
         Ok(bits.octets)
     }
 
@@ -263,41 +233,10 @@ impl MeasurementChanges {
             let octets = bits.open_length()?;
             bits.skip(8 * octets)?;
         }
-        let mut changes = MeasurementChanges::default();
         if !has_measurements {
-            return Ok(changes);
+            return Ok(MeasurementChanges::default());
         }
-        bits.skip(1)?; // extensions are at the end
-        let mut present = [false; 6];
-        for is_present in &mut present {
-            *is_present = bits.flag()?;
-        }
-        bits.skip(4)?;
-        let id = |bits: &mut BitReader<'_>| Ok(bits.take(6)? as u8 + 1);
-        let [removes_objects, has_objects, removes_reports, has_reports, removes, has_added] = present;
-        if removes_objects {
-            bits.list(6, id)?;
-        }
-        if has_objects {
-            bits.list(6, skip_object)?;
-        }
-        if removes_reports {
-            changes.removed_reports = bits.list(6, id)?;
-        }
-        if has_reports {
-            changes.reports = bits.list(6, |bits| Ok((id(bits)?, take_report(bits)?)))?;
-        }
-        if removes {
-            changes.removed = bits.list(6, id)?;
-        }
-        if has_added {
-            changes.added = bits.list(6, |bits| {
-                let meas_id = id(bits)?;
-                bits.skip(6)?;
-                Ok((meas_id, id(bits)?))
-            })?;
-        }
-        Ok(changes)
+        MEAS_CONFIG.decode(&mut bits, skip_object, take_report)
     }
 }
 

@@ -32,8 +32,8 @@ const HELLO_OCTETS: usize = HELLO.len() + 8;
 /// Slices of one gathered write.
 const WRITE_SLICES: usize = 64;
 
-/// Looks at the ring between two looks at the clock, while spinning.
-const SPINS: u32 = 64;
+/// Looks at the ring before an end that is awake returns to its event loop.
+const LOOKS: u32 = 32;
 
 /// One end of a link.
 pub(crate) struct ShmLink {
@@ -45,7 +45,37 @@ pub(crate) struct ShmLink {
     unpublished_octets: usize,
     pub(crate) deframer: Deframer,
     hung_up: bool,
-    spin: Duration,
+    wakefulness: Wakefulness,
+}
+
+/// How long a reader stays awake once there is nothing to read. While it is awake its socket stays readable, so that its event loop
+/// comes back at once after it has served everything else that is ready, and the writer makes no system call.
+struct Wakefulness {
+    /// The longest time. Zero: it sleeps at once.
+    patience: Duration,
+    /// Since when there has been nothing to read.
+    idle_since: Option<Instant>,
+    /// Whether the last wait for something to read was longer than the patience: then the next one will be too.
+    expects_long_wait: bool,
+}
+
+impl Wakefulness {
+    fn new(patience: Duration) -> Self {
+        Wakefulness { patience, idle_since: None, expects_long_wait: false }
+    }
+
+    /// Something was read.
+    fn read(&mut self, now: Instant) {
+        if let Some(since) = self.idle_since.take() {
+            self.expects_long_wait = now.duration_since(since) > self.patience;
+        }
+    }
+
+    /// There is nothing to read. Returns whether to stay awake.
+    fn stays_awake(&mut self, now: Instant) -> bool {
+        let since = *self.idle_since.get_or_insert(now);
+        !self.expects_long_wait && now.duration_since(since) < self.patience
+    }
 }
 
 impl ShmLink {
@@ -57,7 +87,7 @@ impl ShmLink {
             unpublished_octets: 0,
             deframer: Deframer::new(config.max_pdu_octets).within(config.receive_budget.as_ref()),
             hung_up: false,
-            spin: config.shm_spin,
+            wakefulness: Wakefulness::new(config.shm_spin),
         }
     }
 
@@ -164,14 +194,20 @@ impl ShmLink {
                     received_octets => Err(Error::ClosedMidPdu { received_octets }),
                 };
             }
-            if !self.spin.is_zero() {
-                // The caller processes what was read before this end spins: the ring for it was not read yet, so that the socket is
-                // readable still, and the caller comes back at once.
+            if !self.wakefulness.patience.is_zero() {
+                // The ring for what was read is still in the socket, which is therefore readable: the caller comes back at once.
                 if received.octets > 0 {
+                    self.wakefulness.read(Instant::now());
                     return Ok(received);
                 }
-                if !rings.is_resting() && spin(rings, self.spin)? {
-                    continue;
+                let is_awake = !rings.is_resting() && !rings.is_reader_gone();
+                if is_awake && self.wakefulness.stays_awake(Instant::now()) {
+                    if comes_soon(rings)? {
+                        continue;
+                    }
+                    // The peer, or the one that the peer waits for, may need this processor.
+                    std::thread::yield_now();
+                    return Ok(received);
                 }
             }
             // In this order: the rings that may be read away below are those of earlier sleeps.
@@ -263,16 +299,13 @@ fn put(rings: &mut Rings, outbox: &Outbox, room: usize) -> usize {
     room - left
 }
 
-/// Polls for something to read without sleeping, for a while; returns whether there is something.
-fn spin(rings: &Rings, patience: Duration) -> Result<bool, Error> {
-    let begun = Instant::now();
-    while begun.elapsed() < patience {
-        for _ in 0..SPINS {
-            if !rings.is_empty()? {
-                return Ok(true);
-            }
-            std::hint::spin_loop();
+/// Looks for something to read, for about a microsecond.
+fn comes_soon(rings: &Rings) -> Result<bool, Error> {
+    for _ in 0..LOOKS {
+        if !rings.is_empty()? {
+            return Ok(true);
         }
+        std::hint::spin_loop();
     }
     Ok(false)
 }

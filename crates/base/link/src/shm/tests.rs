@@ -219,3 +219,42 @@ fn other_listener_is_reported() {
     });
     assert!(unsealed.contains("not a sealed tmpfs file"), "{unsealed}");
 }
+
+/// The event loop serves others meanwhile: no call waits for the peer.
+#[test]
+fn end_that_is_awake_returns_and_stays_readable() {
+    let config = Config { shm_spin: Duration::from_secs(3600), ..Config::default() };
+    let (mut server, mut client) = connected(&config);
+    let mut scratch = Scratch::new();
+    let mut heard = Vec::new();
+    for number in 0..3_u8 {
+        client.send(StreamId(0), &[&[number]], Class::Keep).unwrap();
+        client.flush().unwrap();
+        for received in [1, 0, 0] {
+            assert!(is_readable(&server), "awake");
+            let found = server.receive(&mut scratch, 1000, &mut |_, pdu: &[u8]| heard.extend_from_slice(pdu)).unwrap();
+            assert_eq!(found.pdus, received);
+        }
+    }
+    assert_eq!(heard, [0, 1, 2]);
+    // its end does not wait for the hour
+    drop(client);
+    assert!(matches!(end_of(&mut server, &mut Vec::new()), Error::Closed));
+}
+
+#[test]
+fn end_stays_awake_for_its_patience_unless_the_last_wait_was_longer() {
+    let begun = Instant::now();
+    let at = |ms: u64| begun + Duration::from_millis(ms);
+    let mut wakefulness = Wakefulness::new(Duration::from_millis(10));
+    wakefulness.read(at(0));
+    assert!(wakefulness.stays_awake(at(0)) && wakefulness.stays_awake(at(9)));
+    wakefulness.read(at(9));
+    assert!(wakefulness.stays_awake(at(9)) && wakefulness.stays_awake(at(18)) && !wakefulness.stays_awake(at(19)));
+    // the wait from 9 to 30
+    wakefulness.read(at(30));
+    assert!(!wakefulness.stays_awake(at(30)) && !wakefulness.stays_awake(at(31)));
+    // the wait from 30 to 35
+    wakefulness.read(at(35));
+    assert!(wakefulness.stays_awake(at(35)));
+}

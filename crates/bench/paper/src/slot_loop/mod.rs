@@ -56,6 +56,42 @@ struct Progress {
     settled: u64,
 }
 
+/// An xApp that schedules: the calls of its thread.
+trait SlotLoop {
+    /// A handle that ends a poll.
+    fn stop_handle(&self) -> StopHandle;
+    /// Waits for events and decides.
+    fn poll(&mut self, timeout: Duration) -> Result<(), ferric::Error>;
+    /// The accepted subscriptions.
+    fn subscribed(&self) -> usize;
+    /// The slot reports whose controls have all been answered, if none is outstanding.
+    fn settled(&self) -> Option<u64>;
+    /// The counters.
+    fn counts(&self) -> SlotCounts;
+}
+
+impl SlotLoop for SlotXapp<xapp::ProportionalFair> {
+    fn stop_handle(&self) -> StopHandle {
+        self.stop_handle()
+    }
+
+    fn poll(&mut self, timeout: Duration) -> Result<(), ferric::Error> {
+        self.poll(Some(timeout))
+    }
+
+    fn subscribed(&self) -> usize {
+        self.subscribed()
+    }
+
+    fn settled(&self) -> Option<u64> {
+        self.settled()
+    }
+
+    fn counts(&self) -> SlotCounts {
+        self.counts()
+    }
+}
+
 /// The xApp on a thread of its own.
 struct Scheduler {
     stop: StopHandle,
@@ -72,16 +108,25 @@ impl Scheduler {
         let link = link::Config { max_pdu_octets: default.link.max_pdu_octets, ..link.clone() };
         let session = XappConfig { reconnect: None, link, ..default };
         let config = SlotConfig { delay_slots, session, ..SlotConfig::default() };
-        let (ric, is_ended) = (ric.clone(), Arc::new(AtomicBool::new(false)));
+        let ric = ric.clone();
+        Scheduler::run(waker, move || SlotXapp::connect(&ric, "slot-loop", config, xapp::ProportionalFair))
+    }
+
+    /// Starts the xApp that `connect` makes.
+    fn run<X: SlotLoop>(
+        waker: Option<AgentWaker>,
+        connect: impl FnOnce() -> Result<X, ferric::Error> + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let is_ended = Arc::new(AtomicBool::new(false));
         let (starts, started) = mpsc::channel();
         let (sender, progress) = mpsc::channel();
         let ends = Arc::clone(&is_ended);
         let thread = std::thread::spawn(move || {
-            let mut xapp = SlotXapp::connect(&ric, "slot-loop", config, xapp::ProportionalFair)?;
+            let mut xapp = connect()?;
             let _ = starts.send(xapp.stop_handle());
             let mut last = None;
             while !ends.load(Ordering::Acquire) {
-                xapp.poll(Some(Duration::from_millis(100)))?;
+                xapp.poll(Duration::from_millis(100))?;
                 let now = xapp.settled().map(|settled| Progress { subscribed: xapp.subscribed(), settled });
                 if let Some(progress) = now.filter(|_| now != last) {
                     last = now;

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use ferric::link;
+use ferric::agent::AgentWaker;
+use ferric::link::{self, Address};
 use radio::{DelegationCounts, Network};
 use ran::{Ran, RanConfig};
 
@@ -53,6 +54,17 @@ pub(super) struct SteppedLoop {
 impl SteppedLoop {
     /// Starts all parts. The xApp decides so many slots ahead.
     pub fn start(seed: u64, delay_slots: Option<u64>) -> anyhow::Result<Self> {
+        let start = |delay_slots| {
+            move |ric: &Address, waker| Scheduler::start(ric, delay_slots, &link::Config::default(), Some(waker))
+        };
+        SteppedLoop::start_with(seed, delay_slots.map(start))
+    }
+
+    /// Starts all parts, of which `start` starts the xApp.
+    pub fn start_with(
+        seed: u64,
+        start: Option<impl FnOnce(&Address, AgentWaker) -> anyhow::Result<Scheduler>>,
+    ) -> anyhow::Result<Self> {
         let (ric, addresses) = start_ric()?;
         let (rics, scenario) = (vec![addresses.e2.clone()], scenario(seed)?);
         let mut ran = Ran::new(RanConfig { rics, scenario, is_stepped: true, ..RanConfig::default() })?;
@@ -64,9 +76,8 @@ impl SteppedLoop {
             }
         }
         let mut xapp = None;
-        if let Some(delay_slots) = delay_slots {
-            let waker = ran.waker()?;
-            let mut started = Scheduler::start(&addresses.xapp, delay_slots, &link::Config::default(), Some(waker))?;
+        if let Some(start) = start {
+            let mut started = start(&addresses.xapp, ran.waker()?)?;
             started.serve(&mut ran, |progress| progress.subscribed == SUBSCRIPTIONS)?;
             xapp = Some(started);
         }
@@ -95,7 +106,11 @@ impl SteppedLoop {
 
 /// Runs so many slots with the xApp, which decides so many slots ahead, or with the cell's own scheduler.
 pub(super) fn run(seed: u64, slots: u64, delay_slots: Option<u64>) -> anyhow::Result<Run> {
-    let mut running = SteppedLoop::start(seed, delay_slots)?;
+    measure(SteppedLoop::start(seed, delay_slots)?, slots)
+}
+
+/// Runs so many slots of a loop that has been started.
+pub(super) fn measure(mut running: SteppedLoop, slots: u64) -> anyhow::Result<Run> {
     (0..LEAD_SLOTS).try_for_each(|_| running.step())?;
     let before = received(&running.ran.network());
     (0..slots).try_for_each(|_| running.step())?;

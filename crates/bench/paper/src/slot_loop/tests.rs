@@ -1,6 +1,63 @@
-use radio::phy::Direction;
+use std::time::Duration;
 
-use super::stepped::{SteppedLoop, run};
+use ferric::StopHandle;
+use ferric::xapp::{Xapp, XappConfig};
+use radio::phy::Direction;
+use use_cases::slots::{SlotBatches, SlotConfig, SlotCounts};
+
+use super::stepped::{SteppedLoop, measure, run};
+use super::{Scheduler, SlotLoop, xapp};
+
+/// The xApp that decides in batches.
+struct BatchLoop(SlotBatches);
+
+impl SlotLoop for BatchLoop {
+    fn stop_handle(&self) -> StopHandle {
+        self.0.stop_handle()
+    }
+
+    fn poll(&mut self, timeout: Duration) -> Result<(), ferric::Error> {
+        self.0.poll(Some(timeout))?;
+        let batch = self.0.wait(Duration::ZERO)?;
+        if !batch.slots.is_empty() {
+            let shares = batch.decided_by(&mut xapp::ProportionalFair);
+            assert_eq!(self.0.decide(&batch, &shares), Ok(()));
+            assert!(self.0.decide(&batch, &shares).is_err(), "a batch is answered once");
+        }
+        Ok(())
+    }
+
+    fn subscribed(&self) -> usize {
+        self.0.subscribed()
+    }
+
+    fn settled(&self) -> Option<u64> {
+        self.0.settled()
+    }
+
+    fn counts(&self) -> SlotCounts {
+        self.0.counts()
+    }
+}
+
+#[test]
+fn batches_decide_as_the_xapp_that_decides_at_once() {
+    let in_batches = |delay_slots| {
+        let start = move |ric: &ferric::link::Address, waker| {
+            let ric = ric.clone();
+            Scheduler::run(Some(waker), move || {
+                let xapp = Xapp::connect(&ric, "batches", XappConfig { reconnect: None, ..XappConfig::default() })?;
+                Ok(BatchLoop(SlotBatches::new(xapp, SlotConfig { delay_slots, ..SlotConfig::default() })))
+            })
+        };
+        measure(SteppedLoop::start_with(4, Some(start)).unwrap(), 200).unwrap()
+    };
+    for delay_slots in [0, 3] {
+        let at_once = run(4, 200, Some(delay_slots)).unwrap();
+        assert_eq!(in_batches(delay_slots), at_once, "{delay_slots} slots");
+        assert!(at_once.counts.decided > 500, "{at_once:?}");
+    }
+}
 
 /// The xApp schedules as the cell does, and each run is the same.
 #[test]

@@ -8,7 +8,7 @@
     amf True
 
 `connect` opens a session with a running RIC (`make demo`, `ferric ric`); `Demo` starts one in this process. A stream of
-measurements is an iterator; `ferric.aio` has the same for asyncio. docs/python.md and docs/xapp-api.md say more.
+measurements is an iterator; `ferric.aio` has the same for asyncio, and `ferric.slots` schedules cells slot by slot. docs/python.md and docs/xapp-api.md say more.
 """
 
 from . import errors
@@ -29,6 +29,8 @@ from ._ferric import (
     RrcMessage,
     RrcMessages,
     Slices,
+    SlotBatch,
+    SlotScheduler,
     TrafficControl,
     Ue,
     __version__,
@@ -54,6 +56,8 @@ __all__ = [
     "RrcMessage",
     "RrcMessages",
     "Slices",
+    "SlotBatch",
+    "SlotScheduler",
     "TrafficControl",
     "Ue",
     "__version__",

@@ -53,13 +53,14 @@ mod wrapper;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use e2::{Agent, AgentConfig, AgentMisuse, AssocId, CloseReason, Time};
-use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId};
+use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId, RicActionId};
 use link::{Address, Events, Poll, Scratch};
 use tracing::info;
 
 use crate::event_loop::Clock;
 use crate::peers::Peers;
 use crate::{Endpoint, Error, StopHandle};
+use function::ControllerLinks;
 use node::{ConnectionTable, ControllerConnection, Node};
 use schedule::{DeadlineOwner, Schedule};
 use subscription_times::TimedSubscriptions;
@@ -404,6 +405,28 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     /// Returns the same for changes by the host: a UE belongs to a controller, or has left.
     pub fn views_mut(&mut self, node: NodeHandle) -> &mut Views {
         &mut self.nodes[node.0].views
+    }
+
+    /// Sends a report of a subscription at once, as [`FunctionContext::report`] does, without a call of the function: for a host that
+    /// passes on what others report. The next [`AgentLoop::poll`] or [`AgentLoop::serve_due`] writes it.
+    ///
+    /// # Errors
+    /// When the subscription does not exist.
+    pub fn report(
+        &mut self,
+        key: RequestKey,
+        action: RicActionId,
+        header: &[u8],
+        message: &[u8],
+    ) -> Result<(), AgentMisuse> {
+        let AgentLoop { connections, peers, out, .. } = self;
+        let mut links = ControllerLinks { connections, controllers: &[], peers, out, is_deferred: false };
+        let sent = links.send(key, action, None, header, message);
+        let needs_service = |connection: &ControllerConnection| connection.has_answers || connection.lost.is_some();
+        if self.connections.get(key.controller).is_some_and(needs_service) {
+            self.mark_dirty(key.controller);
+        }
+        sent
     }
 
     /// Asks the functions of a node again for their [`RanFunction::next_report`], after the host has changed it.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use e2::NodeId;
 use e2::topology::{UeIdentity, UeReference};
@@ -15,15 +15,17 @@ use super::error::Error;
 use super::kpm::KpmRequest;
 use super::names::CellId;
 use super::node::NodeEntry;
-use super::raw::XappConfig;
+use super::raw::{Xapp, XappConfig};
 use super::resolve::{IntoName, name};
-use super::session::{Attempt, Reply, Session};
+use super::session::{self, Attempt, Reply, Session};
 use super::ue::Ue;
 
 /// The variable that names the RIC's address.
 const VARIABLE: &str = "FERRIC_RIC";
 /// How long `connect` waits for a RIC.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest time that `connect_raw` waits for one.
+const MAX_CONNECT_TIMEOUT: Duration = Duration::from_secs(1 << 31);
 /// How long verbs wait for answers: longer than the RIC waits for a node's.
 const DEADLINE: Duration = Duration::from_secs(10);
 
@@ -76,16 +78,33 @@ impl RicOptions {
     /// # Errors
     /// [`Error::Address`], [`Error::Connect`].
     pub fn connect(self) -> Result<Ric, Error> {
-        let RicOptions { address, name, timeout, config } = self;
-        let text = address.or_else(|| std::env::var(VARIABLE).ok()).filter(|text| !text.is_empty());
+        let address = self.checked_address()?;
+        let session = Arc::new(Session::open(&address, &self.name, self.config, self.timeout)?);
+        Ok(Ric(Handle { session, deadline: DEADLINE, verify: None }))
+    }
+
+    /// Opens a raw session instead, which the caller polls: for an xApp that encodes and decodes itself.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::Connect`].
+    pub fn connect_raw(self) -> Result<Xapp, Error> {
+        let address = self.checked_address()?;
+        let end = Instant::now() + self.timeout.min(MAX_CONNECT_TIMEOUT);
+        session::connect(&address, &self.name, &self.config, end)
+            .map_err(|source| Error::Connect { address: address.to_string(), source: Arc::new(source) })
+    }
+
+    /// The address, if the name is one too.
+    fn checked_address(&self) -> Result<Address, Error> {
+        let RicOptions { address, name, .. } = self;
+        let text = address.clone().or_else(|| std::env::var(VARIABLE).ok()).filter(|text| !text.is_empty());
         let text = text.unwrap_or_else(|| format!("tcp://127.0.0.1:{}", crate::DEFAULT_XAPP_PORT));
         let address = Address::from_url(&text, crate::DEFAULT_XAPP_PORT)
             .map_err(|error| Error::Address { address: text, reason: error.to_string() })?;
         if name.is_empty() || name.len() > 64 {
             return Err(Error::invalid("name", name, "a name of 1 to 64 octets"));
         }
-        let session = Arc::new(Session::open(&address, &name, config, timeout)?);
-        Ok(Ric(Handle { session, deadline: DEADLINE, verify: None }))
+        Ok(address)
     }
 }
 

@@ -189,7 +189,8 @@ fn wait<T>(
     }
 }
 
-fn connect(address: &Address, name: &str, config: &XappConfig, end: Instant) -> Result<Xapp, crate::Error> {
+/// Connects a raw session. Waits for a RIC that does not listen yet until `end`.
+pub(super) fn connect(address: &Address, name: &str, config: &XappConfig, end: Instant) -> Result<Xapp, crate::Error> {
     let mut is_waiting = false;
     loop {
         match Xapp::connect(address, name, config.clone()) {

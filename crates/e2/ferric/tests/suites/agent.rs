@@ -1,6 +1,6 @@
 //! The event loop of agents: guarantees for a base station, whatever its RIC does.
 
-use ferric::e2::RequestEvent;
+use ferric::e2::{AgentMisuse, RequestEvent};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
@@ -19,7 +19,7 @@ use e2ap::{
     RicControlRequest, RicIndicationSn, RicRequestId, RicSubscriptionDetails, RicSubscriptionRequest,
     RicSubscriptionTime, UpdateOutcome, Version,
 };
-use ferric::agent::{AgentLoop, AgentLoopConfig, SendAgentLoop};
+use ferric::agent::{AgentLoop, AgentLoopConfig, RequestKey, SendAgentLoop};
 use ferric::link::{self, Address};
 use ferric::server::ServerConfig;
 use ferric::xapp::XappEvent;
@@ -310,6 +310,34 @@ fn slow_ric_loses_oldest_reports_within_bounded_memory() {
     assert!(got.is_sorted());
     let lost = got.last().unwrap() + 1 - got.len() as u64;
     assert!((dropped..=agents.dropped_reports()).contains(&lost), "{lost} lost, {dropped} counted");
+}
+
+#[test]
+fn host_sends_a_report_without_a_call_of_the_function() {
+    let controller = Controller::new();
+    let reporter = Reporter::new(Duration::from_secs(3600));
+    let (log, mut agents) = (reporter.log.clone(), AgentLoop::new(impatient()).unwrap());
+    let (_, id) = agents.add(node_id(1), controller.address.clone().into(), vec![Box::new(reporter)]);
+    let mut peer = controller.set_up(&mut agents);
+    peer.send_pdu(subscription_request());
+    // the function reports once when it is subscribed to
+    poll_agents_until(&mut agents, "the report of the function", |_| log.reported() == 1);
+    let mut report = |instance| {
+        let key = RequestKey { controller: id, id: RicRequestId { requestor: 1, instance } };
+        agents.report(key, RicActionId(1), b"", b"of the host")
+    };
+    assert_eq!((report(1), report(2)), (Ok(()), Err(AgentMisuse::UnknownRequest)));
+    agents.serve_due();
+    let mut messages = Vec::new();
+    while messages.len() < 2 {
+        match peer.receive_pdu() {
+            Pdu::RicIndication(indication) => messages.push((indication.sn, indication.message.to_cow().into_owned())),
+            Pdu::RicSubscriptionResponse(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(messages[1], (Some(RicIndicationSn(1)), b"of the host".to_vec()));
+    assert_eq!(log.reported(), 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::blocks::modulation;
 use super::decibel::{decibels, linear};
+use super::mcs::mcs_count;
 use super::rank::{MAX_LAYERS, layer_loss_db, rank_thresholds_db};
 use super::{Cqi, Direction, Grid, Modulation, Rat};
 use crate::Random;
@@ -54,7 +55,8 @@ impl Adaptation {
             Direction::Downlink => (carrier.downlink_mcs, carrier.downlink_layers),
             Direction::Uplink => (carrier.uplink_mcs, carrier.uplink_layers),
         };
-        let modulations: Vec<_> = (0..table.len(carrier.rat)).map(|mcs| modulation(grid, direction, mcs)).collect();
+        let modulations: Vec<_> =
+            (0..mcs_count(table, carrier.rat)).map(|mcs| modulation(grid, direction, mcs)).collect();
         let needs_db: Box<[f64]> = modulations.iter().map(|mcs| threshold_db(*mcs, carrier.rat)).collect();
         let mut ascending_db = needs_db.clone();
         for mcs in 1..ascending_db.len() {

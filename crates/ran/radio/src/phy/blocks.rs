@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::duplex::SYMBOLS;
-use super::mcs::Modulation;
-use super::{Direction, Grid, Rat, lte_sizes, nr_sizes};
+use super::mcs::mcs_count;
+use super::{Direction, Grid, Modulation, Rat, lte_sizes, nr_sizes};
 
 /// Subcarriers of a PRB.
 const SUBCARRIERS: u32 = 12;
@@ -42,7 +42,7 @@ impl TransportBlocks {
             Direction::Downlink => (grid.prbs(), carrier.downlink_mcs, carrier.downlink_layers),
             Direction::Uplink => (grid.uplink_prbs(), carrier.uplink_mcs, carrier.uplink_layers),
         };
-        let mcs_count = table.len(carrier.rat);
+        let mcs_count = mcs_count(table, carrier.rat);
         let mut kinds = [NO_KIND; SYMBOLS as usize + 1];
         let mut elements = [0; SYMBOLS as usize + 1];
         let mut octets = Vec::new();

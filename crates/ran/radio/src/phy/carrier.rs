@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::McsTable;
 use super::bandwidth;
 use super::duplex::{Duplex, SlotKind, TddPattern};
-use super::mcs::McsTable;
 
 /// The radio access technology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! NR's transport block sizes (TS 38.214 5.1.3.2, and 6.1.4.2 for the uplink).
 
-use super::mcs::Modulation;
+use super::Modulation;
 
 /// The sizes in bits up to 3824 (TS 38.214 table 5.1.3.2-1).
 #[rustfmt::skip]

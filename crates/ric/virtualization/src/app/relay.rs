@@ -37,7 +37,7 @@ impl VirtualizationApp {
 
     /// Passes a report to the tenants that have subscribed to it.
     fn relay_report(&mut self, indication: &Indication<'_>, header: &[u8], message: &[u8], ric: &mut IappContext<'_>) {
-        let VirtualizationApp { nodes, subscriptions, arena, records, written, .. } = self;
+        let VirtualizationApp { nodes, agents, subscriptions, arena, records, written, .. } = self;
         let Some(subscription) = subscriptions.get(indication.subscription) else { return };
         let Some(node) = nodes.get_mut(&indication.node) else { return };
         let (function, action) = (indication.ran_function_id, indication.action_id);
@@ -74,8 +74,10 @@ impl VirtualizationApp {
                     continue;
                 }
             };
-            shared.tenants[*tenant].outbox.queue(function).report(*key, action, None, header, message);
-            node.has_outgoing.set(true);
+            let outbox = &mut shared.tenants[*tenant].outbox;
+            if outbox.report(agents, function, (*key, action), header, message) {
+                node.has_outgoing.set(true);
+            }
         }
         drop(shared);
         ric.call_after_reading();

@@ -1,7 +1,6 @@
 //! The internal app.
 
 use std::collections::HashMap;
-use std::os::fd::AsFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use e2sm::rrc::{self, EventTriggerDefinition};
@@ -25,11 +24,11 @@ use super::file::Topology;
 use super::station::{Command, CommandKind};
 use super::ues::SharedCu;
 use super::view::View;
+use crate::alarm::Alarm;
 use crate::node::View as TenantView;
 use crate::outgoing::Outgoing;
 use crate::physical::{Subscriber, Subscription, Subscriptions};
 use crate::reports::Content;
-use crate::waiter::Waiter;
 
 /// The maximum number of subscriptions to a part.
 const MAX_OF_PART: usize = 512;
@@ -38,20 +37,17 @@ const MAX_FUNCTIONS: usize = 256;
 /// Adds the abstraction of a topology to a RIC. `links` configures the links to the controller that sees the base stations.
 ///
 /// # Errors
-/// If the system refuses a thread or a file descriptor.
+/// If the system refuses a file descriptor.
 pub fn add_to(server: &mut Server, topology: Topology, links: link::Config) -> Result<(), ferric::Error> {
-    let waker = server.iapp_waker()?;
     let config = AgentLoopConfig { link: links, ..AgentLoopConfig::default() };
     let agents = SendAgentLoop::new_send(config)?;
-    let system = |source| ferric::Error::System { what: "start the thread of exposed base stations", source };
-    let descriptor = agents.as_fd().try_clone_to_owned().map_err(system)?;
-    let waiter = Waiter::start(descriptor, waker).map_err(system)?;
+    let alarm = Alarm::start(server, &agents)?;
     info!(stations = topology.stations.len(), ric = %topology.ric, "base stations are exposed to another controller");
     let stations = topology.stations.iter().cloned().map(Station::new).collect();
     server.add_iapp(Box::new(TopologyApp {
         topology,
         agents,
-        waiter,
+        alarm,
         stations,
         nodes: HashMap::new(),
         cus: HashMap::new(),
@@ -81,7 +77,7 @@ struct TopologyApp {
     topology: Topology,
     /// The base stations. Polled on the thread of the RIC.
     agents: SendAgentLoop,
-    waiter: Waiter,
+    alarm: Alarm,
     stations: Vec<Station>,
     /// The nodes that are parts of base stations.
     nodes: HashMap<NodeId, Node>,
@@ -123,11 +119,7 @@ impl TopologyApp {
         if has_more {
             ric.call_after_reading();
         }
-        // a thread that has woken the apps waits again once the agents have been polled
-        if reads || !self.waiter.is_paused() {
-            let timeout = self.agents.next_deadline().map(|deadline| deadline - self.agents.now());
-            self.waiter.wait(timeout);
-        }
+        self.alarm.set(&self.agents);
     }
 
     /// Processes the commands of all functions. Returns whether there were any.
@@ -436,8 +428,16 @@ impl TopologyApp {
                     continue;
                 }
             };
-            station.shared.lock().outbox.queue(id).report(*key, action, process.clone(), header, message);
-            station.has_outgoing = true;
+            let mut shared = station.shared.lock();
+            match &process {
+                None => {
+                    station.has_outgoing |= shared.outbox.report(&mut self.agents, id, (*key, action), header, message);
+                }
+                process => {
+                    shared.outbox.queue(id).report(*key, action, process.clone(), header, message);
+                    station.has_outgoing = true;
+                }
+            }
         }
         ric.call_after_reading();
     }
