@@ -106,6 +106,12 @@ impl OranHost {
         self.messaging.as_ref().map(MessagingHandle::address)
     }
 
+    /// Messaging over RMR.
+    #[cfg(feature = "a1")]
+    pub(crate) fn messaging(&self) -> Option<&MessagingHandle> {
+        self.messaging.as_ref()
+    }
+
     /// The REST interfaces of the platform.
     #[must_use]
     pub fn rest(&self) -> Option<&rest::Server> {
