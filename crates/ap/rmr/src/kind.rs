@@ -19,6 +19,15 @@ macro_rules! kinds {
                     _ => None,
                 }
             }
+
+            /// The type of a name in the reference platform; `None` for names that this crate does not know.
+            #[must_use]
+            pub fn named(name: &str) -> Option<MessageType> {
+                match name {
+                    $($text => Some(MessageType($number)),)*
+                    _ => None,
+                }
+            }
         }
     };
 }

@@ -50,7 +50,10 @@ fn remove_names(part: &mut Value) {
                 members.remove("$id");
             }
             let values = ["const", "default", "enum", "examples"];
-            members.iter_mut().filter(|(name, _)| !values.contains(&name.as_str())).for_each(|(_, of)| remove_names(of));
+            members
+                .iter_mut()
+                .filter(|(name, _)| !values.contains(&name.as_str()))
+                .for_each(|(_, of)| remove_names(of));
         }
         _ => {}
     }
@@ -190,7 +193,8 @@ mod tests {
         assert!(refusal(&json!({ "$ref": "https://other.example/schema" })).contains("not a part"));
         assert!(refusal(&json!({ "$ref": "#/definitions/none" })).contains("not a part"));
         assert!(refusal(&json!({ "properties": { "a": { "$id": "x" } } })).contains("at the top only"));
-        let named = json!({ "$id": "#/controls", "properties": { "a": { "$id": "#/properties/a", "type": "string" } } });
+        let named =
+            json!({ "$id": "#/controls", "properties": { "a": { "$id": "#/properties/a", "type": "string" } } });
         assert_eq!(Schema::new(&named).unwrap().mistakes(&json!({ "a": 1 })).len(), 1, "names of parts have no effect");
         assert!(refusal(&json!({ "$dynamicRef": "#x" })).contains("not supported"));
         // each part doubles the one before

@@ -23,12 +23,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::Value;
 
+pub use crate::json_schema::MAX_SCHEMA_NODES;
 pub use api::routes;
 pub use messages::{HandlerStatus, Operation, PolicyRequest};
 use messages::{PolicyQuery, PolicyResponse};
 use policies::Policies;
 pub use policies::{MAX_DOCUMENT_OCTETS, MAX_HANDLERS, MAX_INSTANCES, MAX_OCTETS, MAX_TYPES, PolicyError, PolicyType};
-pub use crate::json_schema::MAX_SCHEMA_NODES;
 pub use sdl_link::over_sdl;
 
 /// Queries per second, beyond a burst of as many: of all xApps in the shared data layer, where each has the policies of a type sent

@@ -114,7 +114,8 @@ impl Messaging {
         self.tables += 1;
         let mut table = TableText::new(TableUpdate::Whole, &format!("ferric-{}", self.tables));
         OF_RIC.iter().for_each(|kind| table.route_all(*kind, ric));
-        self.table_records.iter().chain(&self.registered_records).for_each(|record| table.record(record));
+        // a later record replaces an earlier one: those of the configuration have precedence
+        self.registered_records.iter().chain(&self.table_records).for_each(|record| table.record(record));
         for text in table.finish() {
             self.answer(to, NO_SUBSCRIPTION, &(MessageType::TABLE_DATA, text.into_bytes()));
         }
@@ -141,9 +142,8 @@ impl Messaging {
 
     /// Reads the records of route tables for what the RIC sends by them.
     pub(super) fn read_table(&mut self) {
-        let records: Vec<_> = self.table_records.iter().chain(&self.registered_records).collect();
         let mut text = String::from("newrt|start\n");
-        for record in &records {
+        for record in self.registered_records.iter().chain(&self.table_records) {
             text.push_str(record);
             text.push('\n');
         }

@@ -380,7 +380,6 @@ impl Iapp for Messaging {
     }
 
     fn on_wake(&mut self, ric: &mut IappContext<'_>) {
-        self.take_registrations();
         let mut found = std::mem::take(&mut self.found);
         self.links.process(&mut found);
         for event in found.drain(..) {
@@ -396,7 +395,11 @@ impl Iapp for Messaging {
                     self.drop_policies_for(endpoint);
                     self.watch_anew(endpoint);
                 }
-                LinkEvent::Tick => self.tick(),
+                LinkEvent::Tick => {
+                    // not for each registration: a table may be long
+                    self.take_registrations();
+                    self.tick();
+                }
             }
         }
         self.found = found;
