@@ -148,8 +148,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let oran = oran_host::OranSetup::new(std::mem::take(&mut config.oran), &config);
     #[cfg(feature = "rest")]
     #[cfg_attr(
-        not(any(feature = "a1", feature = "flexran")),
-        allow(unused_mut, reason = "it shows FlexRAN agents, and has policies")
+        not(any(feature = "a1", feature = "flexran", feature = "oran")),
+        allow(unused_mut, reason = "it shows FlexRAN agents, and has policies and xApps")
     )]
     let mut northbound = northbound::Northbound::new(&mut config);
     #[cfg(feature = "flexran")]
@@ -197,6 +197,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     }
     #[cfg(feature = "oran")]
     let oran = oran.start(&mut server)?;
+    #[cfg(all(feature = "oran", feature = "rest"))]
+    if let Some(northbound) = &mut northbound {
+        northbound.add(oran.operator_routes());
+    }
     #[cfg(feature = "a1")]
     if let Some(northbound) = &mut northbound {
         #[cfg(feature = "oran")]
