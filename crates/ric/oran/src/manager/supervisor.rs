@@ -207,7 +207,7 @@ impl Supervisor {
         xapp.write_config().map_err(system)?;
         let cgroup = self.commands.as_ref().and_then(|commands| commands.cgroup.as_deref());
         let mut surroundings = Surroundings { guard: &mut self.guard, cgroup, log: &self.log };
-        xapp.start(&mut surroundings).map_err(Problem::unprocessable)?;
+        xapp.start(Instant::now(), &mut surroundings).map_err(Problem::unprocessable)?;
         self.registry.register(&name, &name, registration_of(&xapp))?;
         self.log_unknown_types(&name, &xapp.descriptor.messages);
         self.xapps.insert(name.clone(), xapp);

@@ -125,7 +125,7 @@ impl Xapp {
     ///
     /// # Errors
     /// Why the system does not.
-    pub fn start(&mut self, host: &mut Surroundings<'_>) -> Result<(), String> {
+    pub fn start(&mut self, now: Instant, host: &mut Surroundings<'_>) -> Result<(), String> {
         let folder = self.permitted.folder.clone().unwrap_or_else(|| self.folder.clone());
         let launch = Launch {
             name: &self.descriptor.name,
@@ -142,7 +142,7 @@ impl Xapp {
         if let Some(why) = &process.unlimited {
             warn!("xApp {name} runs without its limits: {why}");
         }
-        (self.phase, self.begun, self.well_at) = (Phase::Running(process), Instant::now(), None);
+        (self.phase, self.begun, self.well_at) = (Phase::Running(process), now, None);
         Ok(())
     }
 
@@ -187,7 +187,7 @@ impl Xapp {
             }
             Phase::Waiting { until } if *until <= now => {
                 self.restarts += 1;
-                if let Err(why) = self.start(host) {
+                if let Err(why) = self.start(now, host) {
                     self.fault(why, now, host);
                 }
             }
@@ -300,5 +300,195 @@ impl Drop for Xapp {
     fn drop(&mut self) {
         // the folder may hold what the xApp has written
         let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::cgroup::Limits;
+    use super::*;
+    use crate::messaging::Health;
+
+    /// Answers health checks as it is told.
+    struct Answering(Option<Health>);
+
+    impl Bus for Answering {
+        fn set_routes(&self, _: Vec<String>) {}
+
+        fn watch(&self, _: Vec<String>) {}
+
+        fn health(&self, _: &str) -> Option<Health> {
+            self.0
+        }
+    }
+
+    struct Bed {
+        guard: Guard,
+        log: LogBudget,
+        xapp: Xapp,
+        now: Instant,
+    }
+
+    impl Bed {
+        /// An xApp that is a script of the shell.
+        fn of(name: &str, script: &str) -> Bed {
+            let folder = std::env::temp_dir().join(format!("ferric-xapp-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            let config = json!({
+                "xapp_name": name, "version": "1", "messaging": { "ports": [{ "name": "rmr-data", "port": 4560 }] },
+            });
+            let descriptor = Descriptor::check(config, None).unwrap();
+            let command: Vec<_> = ["/bin/sh", "-c", script].map(str::to_owned).into();
+            let permitted = Permitted {
+                name: name.to_owned(),
+                command: command.clone(),
+                extra_arguments: false,
+                descriptor: None,
+                schema: None,
+                folder: None,
+                environment: Vec::new(),
+                start: false,
+                limits: Limits::default(),
+            };
+            let output = Output::new(4096, None);
+            let xapp = Xapp::new(descriptor, None, command, permitted, Vec::new(), folder, output);
+            Bed { guard: Guard::none(), log: LogBudget::new(1000), xapp, now: Instant::now() }
+        }
+
+        fn start(&mut self) {
+            let mut surroundings = Surroundings { guard: &mut self.guard, cgroup: None, log: &self.log };
+            self.xapp.start(self.now, &mut surroundings).unwrap();
+        }
+
+        fn step(&mut self, bus: Option<&dyn Bus>) -> bool {
+            let mut surroundings = Surroundings { guard: &mut self.guard, cgroup: None, log: &self.log };
+            self.xapp.step(self.now, bus, &mut surroundings).is_some()
+        }
+
+        /// Steps without time that passes until the phase is another.
+        fn step_until(&mut self, is: impl Fn(&Phase) -> bool) {
+            let end = Instant::now() + Duration::from_secs(20);
+            while !is(&self.xapp.phase) {
+                assert!(Instant::now() < end, "the phase is never reached");
+                self.step(None);
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+
+        fn process(&self) -> u32 {
+            match &self.xapp.phase {
+                Phase::Running(process) => process.id(),
+                _ => panic!("it does not run"),
+            }
+        }
+    }
+
+    fn exists(process: u32) -> bool {
+        std::path::Path::new(&format!("/proc/{process}")).exists()
+    }
+
+    #[test]
+    fn xapp_that_crashes_is_started_again_after_growing_pauses_until_it_is_given_up() {
+        let mut bed = Bed::of("crash", "exit 3");
+        bed.start();
+        let mut pauses = Vec::new();
+        loop {
+            bed.step_until(|phase| !matches!(phase, Phase::Running(_)));
+            let Phase::Waiting { until } = bed.xapp.phase else { break };
+            pauses.push((until - bed.now).as_millis());
+            bed.step(None);
+            assert!(matches!(bed.xapp.phase, Phase::Waiting { .. }), "not before the pause is over");
+            bed.now = until;
+            bed.step(None);
+        }
+        assert!(matches!(bed.xapp.phase, Phase::Failed));
+        assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 16000, 30000]);
+        assert_eq!(bed.xapp.restarts, u64::from(MAX_IN_A_ROW) - 1);
+        assert_eq!(bed.xapp.reason.as_deref(), Some("it has ended: exit status: 3"));
+    }
+
+    #[test]
+    fn long_run_ends_the_row_and_an_end_without_fault_is_final() {
+        let mut bed = Bed::of("steady", "sleep 0.1; exit 3");
+        for _ in 0..2 {
+            bed.start();
+            bed.now += STEADY;
+            bed.step_until(|phase| !matches!(phase, Phase::Running(_)));
+            let Phase::Waiting { until } = bed.xapp.phase else { panic!("it is started again") };
+            assert_eq!(until - bed.now, FIRST_PAUSE);
+        }
+        let mut bed = Bed::of("done", "exit 0");
+        bed.start();
+        bed.step_until(|phase| matches!(phase, Phase::Completed));
+    }
+
+    #[test]
+    fn process_that_ignores_sigterm_is_killed_with_its_children() {
+        let mut bed = Bed::of("stubborn", "trap '' TERM; sleep 1000 & echo ready $!; while :; do sleep 0.1; done");
+        bed.start();
+        let (process, end) = (bed.process(), Instant::now() + Duration::from_secs(20));
+        let child = loop {
+            let text = bed.xapp.output.text().0;
+            if let Some(child) = text.strip_prefix("ready ").and_then(|rest| rest.trim().parse::<u32>().ok()) {
+                break child;
+            }
+            assert!(Instant::now() < end, "{text}");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert!(bed.xapp.terminate(bed.now, true));
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!bed.step(None) && exists(process), "it has time to end");
+        bed.now += GRACE;
+        while !bed.step(None) {
+            assert!(Instant::now() < end, "it is not killed");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert!(!exists(process));
+        // a child of a process that has ended is waited for by process 1
+        while std::fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(Instant::now() < end, "its child is not killed");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn xapp_that_was_well_and_is_silent_is_started_again() {
+        let mut bed = Bed::of("silent", "exec sleep 1000");
+        bed.start();
+        let health = |is_well, answered| Answering(Some(Health { is_well, answered }));
+        let begun = bed.now;
+        bed.now += 2 * UNWELL;
+        bed.step(Some(&Answering(None)));
+        bed.step(Some(&health(false, bed.now)));
+        assert!(matches!(bed.xapp.phase, Phase::Running(_)), "it has never said that it is well");
+        let well = health(true, begun + 2 * UNWELL);
+        bed.step(Some(&well));
+        bed.now += UNWELL - Duration::from_secs(1);
+        bed.step(Some(&well));
+        assert!(matches!(bed.xapp.phase, Phase::Running(_)));
+        bed.now += Duration::from_secs(1);
+        bed.step(Some(&well));
+        assert_eq!(bed.xapp.reason.as_deref(), Some("it does not answer health checks since 60 s"));
+        bed.step_until(|phase| matches!(phase, Phase::Waiting { .. }));
+    }
+
+    #[test]
+    fn configuration_is_written_to_the_same_file() {
+        use std::os::unix::fs::MetadataExt;
+        let mut bed = Bed::of("config", "exit 0");
+        bed.xapp.write_config().unwrap();
+        let path = bed.xapp.config_file();
+        let inode = std::fs::metadata(&path).unwrap().ino();
+        let read = || serde_json::from_slice::<Value>(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(read(), bed.xapp.descriptor.config);
+        for controls in [json!({ "text": "x".repeat(1000) }), json!({}), json!({ "a": 1 })] {
+            let mut config = bed.xapp.descriptor.config.clone();
+            config["controls"] = controls;
+            bed.xapp.set_config(Descriptor::check(config.clone(), None).unwrap()).unwrap();
+            assert_eq!(read(), config);
+        }
+        assert_eq!(std::fs::metadata(&path).unwrap().ino(), inode, "xApps watch the file itself");
     }
 }
