@@ -93,4 +93,11 @@ impl Connection {
             Err(error) => error.kind() == ErrorKind::ConnectionReset,
         }
     }
+
+    /// Whether the peer closes it after what it has sent.
+    pub fn is_closed_after_messages(&mut self) -> bool {
+        let mut rest = Vec::new();
+        self.0.set_read_timeout(Some(PATIENCE)).unwrap();
+        self.0.read_to_end(&mut rest).is_ok()
+    }
 }

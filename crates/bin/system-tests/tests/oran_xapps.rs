@@ -305,15 +305,6 @@ fn equal_subscriptions_are_one_of_the_node() {
     network.rest.eventually("/ric/v1/subscriptions", |all| *all == json!([]));
 }
 
-impl Connection {
-    /// Whether the peer closes it after what it has sent.
-    fn is_closed_after_messages(&mut self) -> bool {
-        let mut rest = Vec::new();
-        self.0.set_read_timeout(Some(PATIENCE)).unwrap();
-        self.0.read_to_end(&mut rest).is_ok()
-    }
-}
-
 #[test]
 fn subscription_that_the_node_refuses_is_notified() {
     let network = network();
