@@ -84,3 +84,15 @@ impl fmt::Display for MessageType {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_is_found_by_its_name() {
+        assert_eq!(MessageType::named("RIC_INDICATION"), Some(MessageType::INDICATION));
+        assert_eq!(MessageType::named("RIC_INDICATIONS"), None);
+        assert_eq!(MessageType::INDICATION.name().and_then(MessageType::named), Some(MessageType::INDICATION));
+    }
+}

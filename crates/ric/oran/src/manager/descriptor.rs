@@ -78,7 +78,7 @@ impl Messages {
             };
             messages.tx.extend(texts("txMessages"));
             messages.rx.extend(texts("rxMessages"));
-            let policies = texts("policies").into_iter().filter_map(|text| text.parse().ok());
+            let policies = texts("policies").into_iter().filter_map(|text| text.parse::<i32>().ok());
             messages.policies.extend(policies.filter(|policy| *policy > 0));
         };
         match config.get("rmr") {

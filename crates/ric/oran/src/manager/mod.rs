@@ -38,6 +38,7 @@ mod routes;
 mod supervisor;
 mod xapp;
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -49,6 +50,7 @@ use std::time::Duration;
 use log_lines::LogBudget;
 use rest::{RequestQueue, Route, request_queue};
 
+pub use cgroup::Limits;
 pub use commands::{Commands, Permitted};
 pub use descriptor::MAX_DESCRIPTOR_OCTETS;
 pub use registry::MAX_REGISTRATIONS;
@@ -61,6 +63,8 @@ use supervisor::{Job, Supervisor};
 pub const MAX_XAPPS: usize = 64;
 /// How often processes are looked at.
 const PERIOD: Duration = Duration::from_millis(100);
+/// The same without processes.
+const IDLE: Duration = Duration::from_secs(3600);
 
 /// What management has of messaging.
 pub trait Bus: Send {
@@ -99,7 +103,6 @@ pub struct ManagerConfig {
 }
 
 /// Management of xApps. All processes end when it is dropped.
-#[derive(Debug)]
 pub struct Manager {
     queue: RequestQueue<Job>,
     stop: Arc<AtomicBool>,
@@ -124,8 +127,9 @@ impl Manager {
         let run = move || {
             supervisor.start_configured();
             while !is_stopped.load(Ordering::Acquire) {
+                let period = if supervisor.has_processes() { PERIOD } else { IDLE };
                 // a time-out is a look at the processes; the sender lives as long as the queue
-                let _ = waits.recv_timeout(PERIOD);
+                let _ = waits.recv_timeout(period);
                 while let Some((job, reply)) = requests.try_next() {
                     job(&mut supervisor, reply);
                 }
@@ -147,6 +151,12 @@ impl Manager {
     #[must_use]
     pub fn operator_routes(&self) -> Vec<Route> {
         routes::of_operators(&self.queue)
+    }
+}
+
+impl fmt::Debug for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Manager").finish_non_exhaustive()
     }
 }
 

@@ -81,6 +81,11 @@ impl Supervisor {
         }
     }
 
+    /// Whether something was started.
+    pub fn has_processes(&self) -> bool {
+        !self.xapps.is_empty()
+    }
+
     /// Looks at the processes.
     pub fn step(&mut self) {
         let now = Instant::now();
