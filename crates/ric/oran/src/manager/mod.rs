@@ -117,8 +117,10 @@ impl Manager {
     /// If the folder for configurations cannot be created, or the system refuses a thread.
     pub fn start(config: ManagerConfig) -> io::Result<Self> {
         let (waker, waits) = sync_channel::<()>(1);
-        // a wake-up that waits already is enough
-        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || drop(waker.try_send(())));
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
+            // a wake-up that waits already is enough
+            let _ = waker.try_send(());
+        });
         let of_queue = Arc::clone(&wake);
         let (queue, requests) = request_queue::<Job>(move || of_queue());
         let stop = Arc::new(AtomicBool::new(false));

@@ -269,12 +269,11 @@ impl Supervisor {
             }
         };
         self.log_unknown_types(&app_name, &messages);
-        let rmr = Some(rmr_endpoint);
+        let at = rmr_endpoint;
         let version: String = app_version.unwrap_or_default().chars().take(64).collect();
-        let new = Registration { version, http: http_endpoint, rmr: rmr.clone(), messages, host: Some(host) };
+        let new = Registration { version, http: http_endpoint, rmr: Some(at.clone()), messages, host: Some(host) };
         let former = self.registry.register(&app_name, &instance, new)?;
         if self.log.allow(Host::from(host)) {
-            let at = rmr.unwrap_or_default();
             match former.filter(|former| former.rmr.as_ref() != Some(&at)).and_then(|former| former.rmr) {
                 Some(before) => warn!("xApp {app_name} ({instance}) is registered at {at} instead of {before}"),
                 None => info!("xApp {app_name} ({instance}) is registered at {at}"),
