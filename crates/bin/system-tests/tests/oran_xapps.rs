@@ -4,11 +4,11 @@
 //! `FERRIC_RICXAPPFRAME_PYTHON` names a Python interpreter that has `ricxappframe`; scripts/northbound has one. Without it, the
 //! last test says what it did not test.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use e2sm::common::{PlmnIdentity, SNssai, Sst};
 use e2sm::kpm::{self, MeasurementRequest, ReportRequest, Scope};
@@ -20,10 +20,10 @@ use ferric::e2ap::{
 use ferric::link::Address;
 use per::Gather;
 use ran::{RanConfig, Scenario};
-use rmr::{Header, Message, MessageType, NO_SUBSCRIPTION};
+use rmr::{Header, MessageType, NO_SUBSCRIPTION};
 use serde_json::{Value, json};
 use system_tests::rmr_peer::{Connection, Received, SILENCE};
-use system_tests::{PATIENCE, TestRan, TestRic, eventually, log};
+use system_tests::{TestRan, TestRic, eventually, log};
 use testkit::c_program::library_folder;
 use testkit::http::Service;
 

@@ -61,7 +61,8 @@ impl OranSetup {
         let messaging = rmr.map(|address| MessagingConfig { address, routes: rmr_routes });
         let messaging = messaging.map(|messaging| MessagingSetup::new(messaging, &config.server));
         let rest = rest.map(|address| {
-            let mut rest = rest::ServerConfig::new(address);
+            // the services of the platform have names like service-ricplt-appmgr-http.ricplt
+            let mut rest = rest::ServerConfig { host_suffixes: &[".ricplt"], ..rest::ServerConfig::new(address) };
             #[cfg(feature = "rest")]
             {
                 config.rest_limits.apply(&mut rest);
