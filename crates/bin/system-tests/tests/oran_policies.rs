@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use ferric::link::Address;
 use ric::RicConfig;
+use ric::oran_host::Commands;
 use rmr::{Header, MessageType};
 use serde_json::{Value, json};
 use system_tests::rmr_peer::{Connection, Received, SILENCE};
@@ -240,6 +241,35 @@ fn registered_xapp_gets_policies_and_route_tables_that_follow() {
     assert!(!table(&mut reader).contains("30002"));
     host.put("two", 5);
     assert!(connection.receive_within(SILENCE).is_none(), "it has deregistered");
+}
+
+#[test]
+fn started_xapp_is_asked_for_its_health_and_gets_the_policies_of_its_descriptor() {
+    let (xapp, endpoint) = listener();
+    let port = xapp.local_addr().unwrap().port();
+    let commands = "[[xapp]]\nname = \"hw\"\ncommand = [\"/bin/sleep\", \"1000\"]\n";
+    let host = Host::start(move |config| {
+        config.oran.commands = Some(Commands::parse(commands, Path::new("/")).unwrap());
+    });
+    let descriptor = json!({
+        "xapp_name": "hw", "version": "1.0.0",
+        "messaging": { "ports": [{ "name": "rmr-data", "port": port, "policies": [20008] }] },
+    });
+    // operators find management beside the other resources
+    let rest = &host.ric.rest;
+    rest.request("POST", "/ric/v1/xapps", json!({ "xappName": "hw", "descriptor": descriptor })).expect(201);
+    let mut connection = Connection(xapp.accept().unwrap().0);
+    assert_eq!(connection.receive().kind, MessageType::HEALTH_CHECK_REQUEST);
+    assert_eq!(rest.get("/ric/v1/xapps/hw")["instances"][0]["isWell"], Value::Null, "it has not answered");
+    for (answer, is_well) in [(&b"OK\n"[..], true), (b"ERR no data\n", false)] {
+        send(&mut connection, MessageType::HEALTH_CHECK_RESPONSE, answer);
+        rest.eventually("/ric/v1/xapps/hw", |xapp| xapp["instances"][0]["isWell"] == is_well);
+    }
+    eventually("it is logged", || log().contains(&format!("xApp at {endpoint}: it is not well: ERR no data")));
+    host.put("one", 5);
+    assert_eq!(policy(&mut connection), request("CREATE", "one", 5));
+    assert_eq!(rest.request("DELETE", "/ric/v1/xapps/hw", None).status, 204);
+    assert_eq!(rest.get("/ric/v1/xapps"), json!([]));
 }
 
 #[test]

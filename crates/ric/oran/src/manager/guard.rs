@@ -18,7 +18,7 @@ while read -r word group; do
     groups=$others
     [ \"$word\" = add ] && groups=\"$groups $group\"
 done
-for group in $groups; do kill -KILL -- \"-$group\"; done 2>/dev/null";
+for group in $groups; do kill -KILL \"-$group\"; done 2>/dev/null";
 
 /// The shell; without one, processes outlive a RIC that is killed.
 pub(super) struct Guard(Option<Child>);
