@@ -263,6 +263,28 @@ fn limits_without_the_right_are_named() {
     assert!(why.contains("cannot create /proc/no-cgroup") && why.contains("Delegate=yes"), "{why}");
 }
 
+/// With files in place of a cgroup: what the kernel would read.
+#[test]
+fn process_enters_its_cgroup_before_it_becomes_the_program() {
+    let limited =
+        format!("cgroup = \"cgroup\"\n{SHELL}max_memory_mib = 64\nmax_cpu_percent = 50\nmax_processes = 20\n");
+    let host = Host::start("cgroup", Some(&limited));
+    let cgroup = host.folder.join("cgroup");
+    std::fs::create_dir(&cgroup).unwrap();
+    std::fs::write(cgroup.join("cgroup.controllers"), "cpuset cpu memory pids\n").unwrap();
+    let started = host.rest.request("POST", "/ric/v1/xapps", deployment("hw", 4560)).expect(201);
+    let process = &started["instances"][0]["process"];
+    assert_eq!(process["unlimited"], Value::Null, "{started}");
+    host.output("hw", "\"threshold\": 3");
+    let read = |file: &str| std::fs::read_to_string(cgroup.join(file)).unwrap();
+    assert_eq!(read("hw/cgroup.procs"), format!("{}\n", process["id"]));
+    assert_eq!(read("cgroup.subtree_control"), "+memory +cpu +pids");
+    let limits = ["hw/memory.max", "hw/cpu.max", "hw/pids.max"].map(read);
+    assert_eq!(limits, ["67108864", "50000 100000", "20"]);
+    assert_eq!(host.rest.request("DELETE", "/ric/v1/xapps/hw", None).status, 204);
+    assert_eq!(read("hw/cgroup.kill"), "1");
+}
+
 #[test]
 fn xapp_registers_itself_and_deregisters() {
     let host = Host::start("register", Some(SHELL));
