@@ -19,6 +19,15 @@ macro_rules! kinds {
                     _ => None,
                 }
             }
+
+            /// The type of a name in the reference platform; `None` for names that this crate does not know.
+            #[must_use]
+            pub fn named(name: &str) -> Option<MessageType> {
+                match name {
+                    $($text => Some(MessageType($number)),)*
+                    _ => None,
+                }
+            }
         }
     };
 }
@@ -73,5 +82,17 @@ impl fmt::Display for MessageType {
             Some(name) => write!(f, "{} ({name})", self.0),
             None => write!(f, "{}", self.0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_is_found_by_its_name() {
+        assert_eq!(MessageType::named("RIC_INDICATION"), Some(MessageType::INDICATION));
+        assert_eq!(MessageType::named("RIC_INDICATIONS"), None);
+        assert_eq!(MessageType::INDICATION.name().and_then(MessageType::named), Some(MessageType::INDICATION));
     }
 }

@@ -155,6 +155,9 @@ pub use tokens::{Role, TokenFault, is_readable_by_all};
 pub struct ServerConfig {
     /// The address to listen on; with port 0 the system chooses a port.
     pub address: SocketAddr,
+    /// Ends of host names under which clients may know a loopback address, beside `localhost`: those of a private domain, such as
+    /// `.ricplt`. Default: none.
+    pub host_suffixes: &'static [&'static str],
     /// Who may send requests, and whether over HTTPS. Default: everyone, over HTTP.
     pub access: Access,
     /// Whether other hosts are served without a token and a certificate: for receivers of notifications, whose senders have none.
@@ -198,6 +201,7 @@ impl ServerConfig {
     pub fn new(address: SocketAddr) -> Self {
         ServerConfig {
             address,
+            host_suffixes: &[],
             access: Access::default(),
             is_public: false,
             max_connections: 128,

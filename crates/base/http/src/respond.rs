@@ -183,7 +183,8 @@ impl<'r> Handling<'r> {
             let detail = format!("a request target has at most {MAX_TARGET_OCTETS} octets");
             return Ok(Err(Problem::new(StatusCode::URI_TOO_LONG, detail)));
         }
-        check_host(headers, uri, *version, shared.is_loopback)?;
+        let suffixes = shared.is_loopback.then_some(shared.config.host_suffixes);
+        check_host(headers, uri, *version, suffixes)?;
         let now = Instant::now();
         let taken = shared.rates.borrow_mut().0.take(connection.peer.ip().to_canonical(), now);
         taken.map_err(|after| Problem::too_many_requests("too many requests of this host; try again later", after))?;
@@ -305,8 +306,9 @@ fn check_accept(headers: &HeaderMap, route: &Route) -> Result<(), Problem> {
 }
 
 /// Refuses requests for other host names on a loopback address. A web page could otherwise resolve its own name to this host
-/// (DNS rebinding), and its visitor's browser would take this server for the page's.
-fn check_host(headers: &HeaderMap, uri: &Uri, version: Version, is_loopback: bool) -> Result<(), Problem> {
+/// (DNS rebinding), and its visitor's browser would take this server for the page's. `suffixes` are those of names that no page
+/// has; `None`: the address is none of loopback.
+fn check_host(headers: &HeaderMap, uri: &Uri, version: Version, suffixes: Option<&[&str]>) -> Result<(), Problem> {
     let mut hosts = headers.get_all(HOST).iter();
     // RFC 9112 3.2.2 and RFC 9113 8.3.1: the target overrides the header
     let target = uri.authority().map(|authority| authority.as_str());
@@ -323,13 +325,12 @@ fn check_host(headers: &HeaderMap, uri: &Uri, version: Version, is_loopback: boo
         let problem = "user information before `@` is not allowed; use a bearer token";
         return Err(Problem::bad_request(format!("`{}` is not a host: {problem}", without_user(with_user))));
     }
-    if !is_loopback {
-        return Ok(());
-    }
+    let Some(suffixes) = suffixes else { return Ok(()) };
     let host = target.unwrap_or(&host);
     let name = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(host, |(name, _)| name);
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
-    if name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback()) {
+    let is_known = suffixes.iter().any(|suffix| name.ends_with(suffix));
+    if is_known || name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback()) {
         return Ok(());
     }
     Err(Problem::new(

@@ -257,6 +257,21 @@ fn foreign_host_name_is_refused_on_a_loopback_address() {
 }
 
 #[test]
+fn host_name_of_a_private_domain_is_served_if_it_is_configured() {
+    let rest = start(ServerConfig { host_suffixes: &[".ricplt"], ..small() });
+    let mut client = Client::connect(rest.address());
+    for (host, status) in
+        [("appmgr.ricplt:8080", 200), ("localhost", 200), ("ricplt.evil.example", 421), ("appmgr.ricplt.evil", 421)]
+    {
+        client.write(format!("GET /hello HTTP/1.1\r\nhost: {host}\r\n\r\n").as_bytes());
+        assert_eq!(client.receive().status, status, "{host}");
+    }
+    // as a client with a proxy writes it
+    client.write(b"GET http://appmgr.ricplt:8080/hello HTTP/1.1\r\nhost: appmgr.ricplt:8080\r\n\r\n");
+    assert_eq!(client.receive().status, 200);
+}
+
+#[test]
 fn content_length_that_overflows_is_named() {
     let rest = start(small());
     for length in ["99999999999999999999", "18446744073709551615", "18446744073709551616", "-1", "1x"] {

@@ -23,7 +23,7 @@ enum Command {
         #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
         set: Vec<(String, String)>,
     },
-    /// Check a configuration file, and the files of certificates and tokens that it names.
+    /// Check a configuration file, and the files of certificates, tokens and commands that it names.
     Check {
         /// Configuration file in TOML.
         #[arg(value_name = "FILE")]
@@ -57,5 +57,7 @@ fn check(text: &str) -> anyhow::Result<()> {
     let config = RicConfig::from_toml(text)?;
     config.tls.as_ref().map(Tls::load).transpose()?;
     rest::Access::load(config.rest_files)?;
+    let commands = config.oran.commands_file.as_deref().map(ric::oran_host::Commands::load);
+    commands.transpose().map_err(anyhow::Error::msg)?;
     Ok(())
 }

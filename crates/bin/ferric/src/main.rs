@@ -38,6 +38,8 @@ mod ric;
 mod top;
 #[cfg(any(feature = "demo", feature = "top", feature = "xapp"))]
 mod xapp;
+#[cfg(feature = "inventory")]
+mod xapps;
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -108,12 +110,12 @@ enum Command {
     /// `actions`, `apps`, `indications`, `indication_octets`, `dropped_reports`, `newest_age_ms`.
     #[cfg(feature = "inventory")]
     Subscriptions(inventory::Args),
-    /// List the xApps of a RIC
+    /// List the xApps of a RIC; start and stop those of the O-RAN reference platform
     ///
     /// Reads /v1/xapps of the REST interface; with --json it prints that document: `name`, `number`, `subscriptions`, `requests`,
-    /// `outbox_octets`, `dropped_reports`.
+    /// `outbox_octets`, `dropped_reports`. With a command it manages xApps of the O-RAN reference platform: see docs/oran-xapps.md.
     #[cfg(feature = "inventory")]
-    Xapps(inventory::Args),
+    Xapps(xapps::Args),
     #[cfg(feature = "decode")]
     Decode(decode::Args),
     #[cfg(feature = "play")]
@@ -183,7 +185,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "inventory")]
         Command::Subscriptions(args) => inventory::run(Resource::Subscriptions, &args),
         #[cfg(feature = "inventory")]
-        Command::Xapps(args) => inventory::run(Resource::Xapps, &args),
+        Command::Xapps(args) => xapps::run(&args),
         #[cfg(feature = "decode")]
         Command::Decode(args) => decode::run(&args),
         #[cfg(feature = "play")]

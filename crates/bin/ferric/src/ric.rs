@@ -66,10 +66,13 @@ pub struct Args {
     /// Record for the route tables of these xApps beside those of the RIC, such as "mse|30000|-1|127.0.0.1:4565". Repeatable.
     #[arg(long, help_heading = ORAN, value_name = "RECORD", value_parser = OranConfig::route)]
     rmr_route: Vec<String>,
-    /// Address of the REST interfaces that these xApps use, such as 127.0.0.1:8088: subscription manager and E2 manager. Access
-    /// is that of REST. [default: none]
+    /// Address of the REST interfaces that these xApps use, such as 127.0.0.1:8088: subscription manager, E2 manager and app
+    /// manager. Access is that of REST. [default: none]
     #[arg(long, help_heading = ORAN, value_name = "ADDRESS:PORT", value_parser = address::rest)]
     oran_rest: Option<SocketAddr>,
+    /// File of the commands of xApps that may be started, in TOML; see docs/oran-xapps.md. [default: none; nothing is started]
+    #[arg(long, help_heading = ORAN, value_name = "FILE")]
+    xapp_commands: Option<PathBuf>,
     /// Event loops, each on a thread of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
@@ -191,6 +194,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         bail!("routes for xApps over RMR are given without an address: give --rmr");
     }
     config.oran.rest = args.oran_rest.or(config.oran.rest);
+    config.oran.commands_file = args.xapp_commands.clone().or(config.oran.commands_file.take());
+    let commands = config.oran.commands_file.as_deref().map(::ric::oran_host::Commands::load);
+    config.oran.commands = commands.transpose().map_err(anyhow::Error::msg)?;
     if let Some(address) = args.rest {
         match &mut config.rest {
             Some(rest) => rest.address = address,

@@ -4,11 +4,11 @@
 //! `FERRIC_RICXAPPFRAME_PYTHON` names a Python interpreter that has `ricxappframe`; scripts/northbound has one. Without it, the
 //! last test says what it did not test.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use e2sm::common::{PlmnIdentity, SNssai, Sst};
 use e2sm::kpm::{self, MeasurementRequest, ReportRequest, Scope};
@@ -20,9 +20,10 @@ use ferric::e2ap::{
 use ferric::link::Address;
 use per::Gather;
 use ran::{RanConfig, Scenario};
-use rmr::{Header, Message, MessageType, NO_SUBSCRIPTION};
+use rmr::{Header, MessageType, NO_SUBSCRIPTION};
 use serde_json::{Value, json};
-use system_tests::{PATIENCE, TestRan, TestRic, eventually, log};
+use system_tests::rmr_peer::{Connection, Received, SILENCE};
+use system_tests::{TestRan, TestRic, eventually, log};
 use testkit::c_program::library_folder;
 use testkit::http::Service;
 
@@ -30,9 +31,6 @@ use testkit::http::Service;
 const NODE: &str = "gnb_001_001_000e00";
 /// The version of E2AP of the emulated RAN.
 const VERSION: Version = Version::V2_03;
-/// How long nothing may arrive before it counts as an end.
-const SILENCE: Duration = Duration::from_millis(400);
-
 struct Network {
     ric: TestRic,
     rmr: SocketAddr,
@@ -115,80 +113,6 @@ impl Kpm {
                 }],
             }],
         })
-    }
-}
-
-/// A message that an xApp has received.
-#[derive(Debug)]
-struct Received {
-    kind: MessageType,
-    subscription_id: i32,
-    transaction: Vec<u8>,
-    meid: String,
-    data: Vec<u8>,
-    payload: Vec<u8>,
-}
-
-/// A connection of RMR.
-struct Connection(TcpStream);
-
-impl Connection {
-    fn open(to: SocketAddr) -> Connection {
-        let stream = TcpStream::connect(to).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        Connection(stream)
-    }
-
-    fn send(&mut self, header: &Header<'_>, payload: &[u8]) {
-        let mut octets = Vec::new();
-        header.write(payload.len(), &mut octets);
-        octets.extend_from_slice(payload);
-        self.0.write_all(&octets).unwrap();
-    }
-
-    /// Waits for a message; `None` if none arrives within the time.
-    fn receive_within(&mut self, time: Duration) -> Option<Received> {
-        self.0.set_read_timeout(Some(time)).unwrap();
-        let mut length = [0; 4];
-        match self.0.read_exact(&mut length) {
-            Ok(()) => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return None,
-            Err(error) => panic!("{error}"),
-        }
-        self.0.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut octets = length.to_vec();
-        octets.resize(u32::from_le_bytes(length) as usize, 0);
-        self.0.read_exact(&mut octets[4..]).unwrap();
-        let message = Message::read(&octets).unwrap();
-        Some(Received {
-            kind: message.kind,
-            subscription_id: message.subscription_id,
-            transaction: message.transaction.to_vec(),
-            meid: message.meid().to_owned(),
-            data: message.data.to_vec(),
-            payload: message.payload.to_vec(),
-        })
-    }
-
-    fn receive(&mut self) -> Received {
-        self.receive_within(PATIENCE).expect("a message")
-    }
-
-    /// Waits until nothing of a type arrives any more.
-    fn await_silence(&mut self) {
-        let begun = Instant::now();
-        while self.receive_within(SILENCE).is_some() {
-            assert!(begun.elapsed() < PATIENCE, "messages go on");
-        }
-    }
-
-    /// Whether the peer closes it.
-    fn is_closed(&mut self) -> bool {
-        self.0.set_read_timeout(Some(PATIENCE)).unwrap();
-        match self.0.read(&mut [0]) {
-            Ok(octets) => octets == 0,
-            Err(error) => error.kind() == ErrorKind::ConnectionReset,
-        }
     }
 }
 
@@ -379,15 +303,6 @@ fn equal_subscriptions_are_one_of_the_node() {
     }
     assert_eq!(delete(&of_second).status, 204);
     network.rest.eventually("/ric/v1/subscriptions", |all| *all == json!([]));
-}
-
-impl Connection {
-    /// Whether the peer closes it after what it has sent.
-    fn is_closed_after_messages(&mut self) -> bool {
-        let mut rest = Vec::new();
-        self.0.set_read_timeout(Some(PATIENCE)).unwrap();
-        self.0.read_to_end(&mut rest).is_ok()
-    }
 }
 
 #[test]

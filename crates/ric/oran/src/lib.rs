@@ -8,6 +8,7 @@
 //! | [`subscription`] | the subscription manager's REST interface; it needs messaging |
 //! | [`e2_manager`] | the E2 manager's REST interface: the lists of nodes |
 //! | `a1` (feature `a1`) | A1-P: policies of a non-RT RIC for xApps |
+//! | `manager` (feature `manager`) | xApp management: registration, descriptors, processes, and the app manager's REST interface |
 //! | `rnib` (feature `rnib`) | the nodes of the RIC in the shared data layer |
 //! | [`ran_name()`] | the names of nodes in the platform |
 
@@ -16,6 +17,10 @@
 #[cfg(feature = "a1")]
 pub mod a1;
 pub mod e2_manager;
+#[cfg(any(feature = "a1", feature = "manager"))]
+mod json_schema;
+#[cfg(feature = "manager")]
+pub mod manager;
 pub mod messaging;
 mod names;
 #[cfg(feature = "rnib")]

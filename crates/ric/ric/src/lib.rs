@@ -26,7 +26,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `a1` | A1 policies for xApps: REST resources if there is a shared data layer |
+//! | `a1` | A1 policies for xApps: REST resources if there is a shared data layer, or RMR |
 //! | `flexran` | a listener for FlexRAN agents |
 //! | `models` | service models from shared objects |
 //! | `oran` | xApps of the O-RAN reference platform |
@@ -148,8 +148,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let oran = oran_host::OranSetup::new(std::mem::take(&mut config.oran), &config);
     #[cfg(feature = "rest")]
     #[cfg_attr(
-        not(any(feature = "a1", feature = "flexran")),
-        allow(unused_mut, reason = "it shows FlexRAN agents, and has policies")
+        not(any(feature = "a1", feature = "flexran", feature = "oran")),
+        allow(unused_mut, reason = "it shows FlexRAN agents, and has policies and xApps")
     )]
     let mut northbound = northbound::Northbound::new(&mut config);
     #[cfg(feature = "flexran")]
@@ -183,11 +183,6 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     if let Some(sdl) = &sdl {
         server.add_iapp(Box::new(oran::rnib::Rnib::new(sdl.handle().clone())));
     }
-    #[cfg(feature = "a1")]
-    if let (Some(northbound), Some(sdl)) = (&mut northbound, &sdl) {
-        let a1 = oran::a1::over_sdl(sdl.handle(), Vec::new(), server.log_budget());
-        northbound.add(oran::a1::routes(&a1));
-    }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
         let forwarder = traffic::Forwarder::start(redis);
@@ -202,6 +197,18 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     }
     #[cfg(feature = "oran")]
     let oran = oran.start(&mut server)?;
+    #[cfg(all(feature = "oran", feature = "rest"))]
+    if let Some(northbound) = &mut northbound {
+        northbound.add(oran.operator_routes());
+    }
+    #[cfg(feature = "a1")]
+    if let Some(northbound) = &mut northbound {
+        #[cfg(feature = "oran")]
+        let messaging = oran.messaging();
+        #[cfg(not(feature = "oran"))]
+        let messaging = None::<&oran::messaging::MessagingHandle>;
+        northbound.add(a1_routes(sdl.as_ref(), messaging, &server));
+    }
     #[cfg(feature = "flexran")]
     let flexran = flexran.map(|flexran| flexran.start(server.log_budget())).transpose()?;
     #[cfg(all(feature = "flexran", feature = "rest"))]
@@ -223,6 +230,25 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         #[cfg(feature = "virtual")]
         sla,
     })
+}
+
+/// A1 for xApps in the shared data layer, and over RMR. Without both there is none.
+#[cfg(feature = "a1")]
+fn a1_routes(
+    sdl: Option<&sdl::Sdl>,
+    messaging: Option<&oran::messaging::MessagingHandle>,
+    server: &Server,
+) -> Vec<rest::Route> {
+    let links: Vec<_> = messaging.map(oran::messaging::MessagingHandle::policy_link).into_iter().collect();
+    let a1 = match sdl {
+        Some(sdl) => oran::a1::over_sdl(sdl.handle(), links, server.log_budget()),
+        None if links.is_empty() => return Vec::new(),
+        None => oran::a1::A1::new(links),
+    };
+    if let Some(messaging) = messaging {
+        messaging.serve_a1(&a1);
+    }
+    oran::a1::routes(&a1)
 }
 
 /// The limits that the shared data layer has in common with E2.

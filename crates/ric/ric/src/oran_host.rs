@@ -1,9 +1,12 @@
 //! The services for xApps of the O-RAN reference platform: which of them a RIC has.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use ferric::link::{self, Address};
 use ferric::server::Server;
+pub use oran::manager::Commands;
+use oran::manager::{Bus, Manager, ManagerConfig};
 use oran::messaging::{MessagingConfig, MessagingHandle, MessagingSetup};
 
 use crate::RicConfig;
@@ -15,9 +18,13 @@ pub struct OranConfig {
     pub rmr: Option<Address>,
     /// Records for the route tables of xApps beside those of the RIC. Default: none.
     pub rmr_routes: Vec<String>,
-    /// The REST interfaces of the platform: those of the subscription manager, if there is RMR, and of the E2 manager. Default:
-    /// none.
+    /// The REST interfaces of the platform: those of the subscription manager, if there is RMR, of the E2 manager and of the app
+    /// manager. Default: none.
     pub rest: Option<SocketAddr>,
+    /// The file of the commands of xApps that may be started. Default: none, and nothing is started.
+    pub commands_file: Option<PathBuf>,
+    /// Its content.
+    pub commands: Option<Commands>,
 }
 
 impl OranConfig {
@@ -44,15 +51,18 @@ impl OranConfig {
 pub(crate) struct OranSetup {
     messaging: Option<MessagingSetup>,
     rest: Option<rest::ServerConfig>,
+    commands: Option<Commands>,
 }
 
 impl OranSetup {
     pub fn new(own: OranConfig, config: &RicConfig) -> Self {
-        let OranConfig { rmr, rmr_routes, rest } = own;
+        let OranConfig { rmr, rmr_routes, rest, commands_file, commands } = own;
+        assert!(commands_file.is_none() || commands.is_some(), "commands_file permits commands: load it into commands");
         let messaging = rmr.map(|address| MessagingConfig { address, routes: rmr_routes });
         let messaging = messaging.map(|messaging| MessagingSetup::new(messaging, &config.server));
         let rest = rest.map(|address| {
-            let mut rest = rest::ServerConfig::new(address);
+            // the services of the platform have names like service-ricplt-appmgr-http.ricplt
+            let mut rest = rest::ServerConfig { host_suffixes: &[".ricplt"], ..rest::ServerConfig::new(address) };
             #[cfg(feature = "rest")]
             {
                 config.rest_limits.apply(&mut rest);
@@ -63,26 +73,49 @@ impl OranSetup {
             rest.max_host_percent = config.server.controller.max_host_percent;
             rest
         });
-        OranSetup { messaging, rest }
+        OranSetup { messaging, rest, commands }
     }
 
     /// Adds the services to a RIC, and serves.
     pub fn start(self, server: &mut Server) -> Result<OranHost, ferric::Error> {
         let messaging = self.messaging.map(|setup| setup.add_to(server)).transpose()?;
+        let manager = match self.commands {
+            None if self.rest.is_none() => None,
+            commands => Some(manage(commands, server, messaging.as_ref())?),
+        };
         let rest = match self.rest {
-            Some(config) => Some(serve(config, server, messaging.as_ref())?),
+            Some(config) => Some(serve(config, server, messaging.as_ref(), manager.as_ref())?),
             None => None,
         };
-        Ok(OranHost { messaging, rest })
+        Ok(OranHost { rest, manager, messaging })
     }
+}
+
+fn manage(
+    commands: Option<Commands>,
+    server: &Server,
+    messaging: Option<&MessagingHandle>,
+) -> Result<Manager, ferric::Error> {
+    let rmr = messaging.and_then(|messaging| match messaging.address() {
+        Address::Tcp { host, port } => {
+            let host = host.parse::<IpAddr>().ok().filter(|host| !host.is_unspecified());
+            Some(SocketAddr::new(host.unwrap_or(Ipv4Addr::LOCALHOST.into()), *port))
+        }
+        _ => None,
+    });
+    let bus = messaging.map(|messaging| Box::new(messaging.clone()) as Box<dyn Bus>);
+    let manager = Manager::start(ManagerConfig { commands, bus, rmr, log: server.log_budget() });
+    manager.map_err(|source| ferric::Error::System { what: "manage xApps", source })
 }
 
 fn serve(
     config: rest::ServerConfig,
     server: &mut Server,
     messaging: Option<&MessagingHandle>,
+    manager: Option<&Manager>,
 ) -> Result<rest::Server, ferric::Error> {
     let mut routes = oran::e2_manager::add_to(server)?;
+    routes.extend(manager.into_iter().flat_map(Manager::routes));
     routes.extend(messaging.into_iter().flat_map(oran::subscription::routes));
     let address = config.address;
     let config = rest::ServerConfig { log_budget: server.log_budget(), ..config };
@@ -95,8 +128,9 @@ fn serve(
 /// The services of a RIC for xApps of the O-RAN reference platform.
 #[derive(Debug)]
 pub struct OranHost {
-    messaging: Option<MessagingHandle>,
     rest: Option<rest::Server>,
+    manager: Option<Manager>,
+    messaging: Option<MessagingHandle>,
 }
 
 impl OranHost {
@@ -104,6 +138,18 @@ impl OranHost {
     #[must_use]
     pub fn rmr_address(&self) -> Option<&Address> {
         self.messaging.as_ref().map(MessagingHandle::address)
+    }
+
+    /// The routes by which operators start and stop xApps.
+    #[cfg(feature = "rest")]
+    pub(crate) fn operator_routes(&self) -> Vec<rest::Route> {
+        self.manager.iter().flat_map(Manager::operator_routes).collect()
+    }
+
+    /// Messaging over RMR.
+    #[cfg(feature = "a1")]
+    pub(crate) fn messaging(&self) -> Option<&MessagingHandle> {
+        self.messaging.as_ref()
     }
 
     /// The REST interfaces of the platform.

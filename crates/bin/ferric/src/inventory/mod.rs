@@ -2,7 +2,7 @@
 
 mod flexran;
 mod resource;
-mod table;
+pub mod table;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::Ordering;
@@ -33,6 +33,13 @@ pub struct Args {
     /// other. A RIC that does not answer is asked again. [default without N: 2]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "2", value_parser = clap::value_parser!(u32).range(1..=3600))]
     watch: Option<u32>,
+    #[command(flatten)]
+    ric: RicArgs,
+}
+
+/// Which RIC is asked.
+#[derive(clap::Args)]
+pub struct RicArgs {
     /// REST address of the RIC: http://HOST:PORT or https://HOST:PORT. [default: the variable FERRIC_REST, if it is set, else
     /// http://127.0.0.1:8080]
     #[arg(long, help_heading = rest_access::HEADING, value_name = "URL", value_parser = rest_access::url)]
@@ -42,8 +49,7 @@ pub struct Args {
 }
 
 pub fn run(resource: Resource, args: &Args) -> anyhow::Result<()> {
-    let ric =
-        Ric { client: rest_access::client(&address(args)?, &args.access)?, has_token: args.access.token().is_some() };
+    let ric = Ric::new(&args.ric)?;
     let Some(seconds) = args.watch else { return show(&ric, resource, args) };
     let stop = program::signals::flag_on_signal()?;
     let is_stopped = || stop.load(Ordering::Acquire);
@@ -60,7 +66,7 @@ pub fn run(resource: Resource, args: &Args) -> anyhow::Result<()> {
 }
 
 /// The address of the RIC: of the command line, of the environment, or the default.
-fn address(args: &Args) -> anyhow::Result<String> {
+fn address(args: &RicArgs) -> anyhow::Result<String> {
     let of_environment = || std::env::var(VARIABLE).ok().filter(|url| !url.is_empty());
     match (&args.rest, of_environment()) {
         (Some(url), _) => Ok(url.clone()),
@@ -99,15 +105,25 @@ fn show(ric: &Ric, resource: Resource, args: &Args) -> anyhow::Result<()> {
 }
 
 /// A RIC's REST interface.
-struct Ric {
+pub struct Ric {
     client: Client,
     has_token: bool,
 }
 
 impl Ric {
+    pub fn new(args: &RicArgs) -> anyhow::Result<Self> {
+        let client = rest_access::client(&address(args)?, &args.access)?;
+        Ok(Ric { client, has_token: args.access.token().is_some() })
+    }
+
     /// Reads a resource that must be there.
     fn get(&self, path: &str) -> anyhow::Result<Value> {
-        let response = self.request(path)?;
+        self.send("GET", path, None)
+    }
+
+    /// Sends a request that must succeed. Returns the document of the response.
+    pub fn send(&self, method: &str, path: &str, body: Option<&Value>) -> anyhow::Result<Value> {
+        let response = self.request(method, path, body)?;
         if response.is_success() {
             return Ok(response.body);
         }
@@ -116,7 +132,7 @@ impl Ric {
 
     /// Reads a resource that a node may not have, or not yet: `None` then.
     fn find(&self, path: &str) -> anyhow::Result<Option<Value>> {
-        let response = self.request(path)?;
+        let response = self.request("GET", path, None)?;
         match response.status {
             404 | 503 => Ok(None),
             _ if response.is_success() => Ok(Some(response.body)),
@@ -124,9 +140,9 @@ impl Ric {
         }
     }
 
-    fn request(&self, path: &str) -> anyhow::Result<ClientResponse> {
+    fn request(&self, method: &str, path: &str, body: Option<&Value>) -> anyhow::Result<ClientResponse> {
         let url = self.client.url();
-        self.client.request("GET", path, None).map_err(|error| match error {
+        self.client.request(method, path, body).map_err(|error| match error {
             ClientError::NoResponse(_) => anyhow!(error).context(format!(
                 "cannot read {url}{path}; start a RIC with REST (`ferric ric --rest 127.0.0.1:8080`), or give its address by \
                  --rest or {VARIABLE}"

@@ -4,7 +4,8 @@
 //! ([`routes`]). An instance is validated by the JSON Schema of its type, delivered to xApps by each [`PolicyLink`], and its
 //! status is what xApps answer. Messages are those of the platform's contract between A1 and xApps: JSON documents, which RMR
 //! carries with the types 20010 (A1_POLICY_REQ), 20011 (A1_POLICY_RESP) and 20012 (A1_POLICY_QUERY). [`over_sdl`] carries the
-//! same documents in the shared data layer.
+//! same documents in the shared data layer, and [`MessagingHandle::policy_link`](crate::messaging::MessagingHandle::policy_link)
+//! over RMR.
 //!
 //! # Bounds
 //! [`MAX_TYPES`] types and [`MAX_INSTANCES`] instances of [`MAX_DOCUMENT_OCTETS`] each and [`MAX_OCTETS`] together;
@@ -15,21 +16,24 @@
 mod api;
 mod messages;
 mod policies;
-mod schema;
 mod sdl_link;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::Value;
 
+pub use crate::json_schema::MAX_SCHEMA_NODES;
 pub use api::routes;
 pub use messages::{HandlerStatus, Operation, PolicyRequest};
 use messages::{PolicyQuery, PolicyResponse};
 use policies::Policies;
 pub use policies::{MAX_DOCUMENT_OCTETS, MAX_HANDLERS, MAX_INSTANCES, MAX_OCTETS, MAX_TYPES, PolicyError, PolicyType};
-pub use schema::MAX_SCHEMA_NODES;
 pub use sdl_link::over_sdl;
+
+/// Queries per second, beyond a burst of as many: of all xApps in the shared data layer, where each has the policies of a type sent
+/// to all, and of each host over RMR.
+pub(crate) const QUERIES_PER_SECOND: u32 = 4;
 
 /// A way to xApps.
 pub trait PolicyLink: Send + Sync {
@@ -52,6 +56,17 @@ struct Inner {
     links: Vec<Box<dyn PolicyLink>>,
 }
 
+/// Policies that something else keeps.
+#[derive(Clone)]
+pub(crate) struct WeakA1(Weak<Inner>);
+
+impl WeakA1 {
+    /// The policies, if they are still there.
+    pub fn upgrade(&self) -> Option<A1> {
+        self.0.upgrade().map(A1)
+    }
+}
+
 impl fmt::Debug for A1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("A1").finish_non_exhaustive()
@@ -63,6 +78,10 @@ impl A1 {
     #[must_use]
     pub fn new(links: Vec<Box<dyn PolicyLink>>) -> Self {
         A1::with(Policies::default(), links)
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakA1 {
+        WeakA1(Arc::downgrade(&self.0))
     }
 
     fn with(policies: Policies, links: Vec<Box<dyn PolicyLink>>) -> Self {

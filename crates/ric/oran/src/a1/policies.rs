@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::messages::{HandlerStatus, Operation, PolicyResponse};
-use super::schema::Schema;
+use crate::json_schema::Schema;
 
 /// The most policy types.
 pub const MAX_TYPES: usize = 256;

@@ -11,7 +11,7 @@
 //! | channel `A1_POLICY_RESP` | what an xApp says of a policy |
 //! | channel `A1_POLICY_QUERY` | an xApp asks for the policies of a type: they are sent again, to all |
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use log_lines::{Host, LogBudget};
@@ -22,10 +22,7 @@ use tracing::warn;
 
 use super::messages::{Operation, PolicyRequest};
 use super::policies::{Policies, PolicyType};
-use super::{A1, PolicyLink};
-
-/// Queries of xApps per second, beyond a burst of as many: each has the policies of a type sent to all.
-const QUERIES_PER_SECOND: u32 = 4;
+use super::{A1, PolicyLink, QUERIES_PER_SECOND};
 
 const NAMESPACE: &str = "A1m_ns";
 const RESPONSES: &str = "A1m_resp";
@@ -67,21 +64,22 @@ impl PolicyLink for SdlLink {
 /// Policies that the shared data layer stores and delivers, beside other ways to xApps. Those of an earlier run are restored.
 #[must_use]
 pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBudget) -> A1 {
-    links.push(Box::new(SdlLink(handle.clone())));
+    // first: what it refuses reaches no xApp by another way
+    links.insert(0, Box::new(SdlLink(handle.clone())));
     let a1 = A1::with(restored(handle), links);
-    let (inner, budget) = (Arc::downgrade(&a1.0), log.clone());
+    let (weak, budget) = (a1.downgrade(), log.clone());
     let of_responses = move |octets: &[u8]| {
-        if let Some(inner) = inner.upgrade()
-            && let Err(error) = A1(inner).handle_response(octets)
+        if let Some(a1) = weak.upgrade()
+            && let Err(error) = a1.handle_response(octets)
             && budget.allow(Host::Unknown)
         {
             warn!("A1: an answer of an xApp is dropped: {error}");
         }
     };
-    let (inner, answers) = (Arc::downgrade(&a1.0), handle.clone());
+    let (weak, answers) = (a1.downgrade(), handle.clone());
     let rate = Mutex::new(RateLimit::new(QUERIES_PER_SECOND));
     let of_queries = move |octets: &[u8]| {
-        let Some(inner) = inner.upgrade() else { return };
+        let Some(a1) = weak.upgrade() else { return };
         // only this thread has it
         if rate.lock().unwrap_or_else(PoisonError::into_inner).take((), Instant::now()).is_err() {
             if log.allow(Host::Unknown) {
@@ -90,7 +88,7 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
             return;
         }
         let mut is_sent = true;
-        let result = A1(inner).handle_query(octets, &mut |request| is_sent &= answers.apply(vec![publish(request)]));
+        let result = a1.handle_query(octets, &mut |request| is_sent &= answers.apply(vec![publish(request)]));
         let is_complete = result.is_ok() && is_sent;
         if is_complete || !log.allow(Host::Unknown) {
             return;

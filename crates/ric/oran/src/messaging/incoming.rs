@@ -6,15 +6,27 @@ use ferric::e2::Misuse;
 use ferric::e2ap::{Cause, CauseMisc, CauseRicRequest, Version};
 use ferric::link::Class;
 use ferric::server::IappContext;
-use log_lines::escaped;
-use rmr::{Header, Message, MessageType, NO_SUBSCRIPTION, TableText, TableUpdate};
+use log_lines::{Host, escaped};
+use rmr::{Header, Message, MessageType, NO_SUBSCRIPTION, TableEvent, TableText, TableUpdate};
 use tracing::{info, warn};
 
-use super::links::ConnectionId;
+use super::links::{ConnectionId, EndpointId};
 use super::merging::Holder;
 use super::pdus::{self, Answer, Reference};
 use super::subscribing::{Owner, Refused};
-use super::{HEALTH_PERIOD, Messaging, PendingControl, ReplyTo, endpoint_name};
+use super::{HEALTH_PERIOD, Health, Messaging, PendingControl, ReplyTo, endpoint_name};
+
+/// The types of messages that go to the RIC.
+const OF_RIC: &[MessageType] = &[
+    MessageType::HEALTH_CHECK_REQUEST,
+    MessageType::SUBSCRIPTION_REQUEST,
+    MessageType::SUBSCRIPTION_DELETE_REQUEST,
+    MessageType::CONTROL_REQUEST,
+    #[cfg(feature = "a1")]
+    MessageType::A1_POLICY_RESPONSE,
+    #[cfg(feature = "a1")]
+    MessageType::A1_POLICY_QUERY,
+];
 
 /// The answer of a RIC that is well to a health check, as xApps write it.
 const WELL: &[u8] = b"OK\n";
@@ -37,7 +49,7 @@ impl Messaging {
     pub(super) fn message(&mut self, connection: ConnectionId, octets: &[u8], ric: &mut IappContext<'_>) {
         let Ok(message) = Message::read(octets) else { return };
         match message.kind {
-            MessageType::TABLE_REQUEST => self.send_table(connection, &message),
+            MessageType::TABLE_REQUEST => self.table_request(connection, &message),
             MessageType::TABLE_STATE => self.table_state(connection, &message),
             MessageType::HEALTH_CHECK_REQUEST => {
                 let answer = (MessageType::HEALTH_CHECK_RESPONSE, WELL.to_vec());
@@ -47,12 +59,16 @@ impl Messaging {
             MessageType::CONTROL_REQUEST => self.control(connection, &message, ric),
             MessageType::SUBSCRIPTION_REQUEST => self.subscription_request(connection, &message, ric),
             MessageType::SUBSCRIPTION_DELETE_REQUEST => self.deletion_request(connection, &message, ric),
+            #[cfg(feature = "a1")]
+            MessageType::A1_POLICY_RESPONSE => self.policy_response(connection, &message),
+            #[cfg(feature = "a1")]
+            MessageType::A1_POLICY_QUERY => self.policy_query(connection, &message),
             kind => self.complain(connection, &format!("a message of type {kind} has no route here: it is dropped")),
         }
     }
 
     /// Logs a mistake of an xApp.
-    fn complain(&self, connection: ConnectionId, what: &str) {
+    pub(super) fn complain(&self, connection: ConnectionId, what: &str) {
         if let Some((_, host, _)) = self.links.ends(connection)
             && self.links.log().allow(host)
         {
@@ -79,28 +95,75 @@ impl Messaging {
         self.links.send(to.connection, &[&octets, payload], Class::Keep);
     }
 
-    /// Sends the route table, in which the RIC is what the xApp has connected to.
-    fn send_table(&mut self, connection: ConnectionId, request: &Message<'_>) {
-        let Some((ric, host, _)) = self.links.ends(connection) else { return };
-        self.tables += 1;
-        let mut table = TableText::new(TableUpdate::Whole, &format!("ferric-{}", self.tables));
-        for kind in [
-            MessageType::HEALTH_CHECK_REQUEST,
-            MessageType::SUBSCRIPTION_REQUEST,
-            MessageType::SUBSCRIPTION_DELETE_REQUEST,
-            MessageType::CONTROL_REQUEST,
-        ] {
-            table.route_all(kind, ric);
-        }
-        self.table_records.iter().for_each(|record| table.record(record));
+    /// Handles a request for the route table.
+    fn table_request(&mut self, connection: ConnectionId, request: &Message<'_>) {
+        let Some((_, host, _)) = self.links.ends(connection) else { return };
         if self.links.log().allow(host) {
             let payload = String::from_utf8_lossy(request.payload);
             let name = payload.split(['\0', ' ']).next().unwrap_or_default();
             info!("xApp {} of {host} requests a route table", escaped(name));
         }
         let to = ReplyTo::of(connection, request);
+        self.send_table(&to);
+        self.table_readers.insert(connection, to);
+    }
+
+    /// Sends the route table, in which the RIC is what the xApp has connected to.
+    fn send_table(&mut self, to: &ReplyTo) {
+        let Some((ric, ..)) = self.links.ends(to.connection) else { return };
+        self.tables += 1;
+        let mut table = TableText::new(TableUpdate::Whole, &format!("ferric-{}", self.tables));
+        OF_RIC.iter().for_each(|kind| table.route_all(*kind, ric));
+        // a later record replaces an earlier one: those of the configuration have precedence
+        self.registered_records.iter().chain(&self.table_records).for_each(|record| table.record(record));
         for text in table.finish() {
-            self.answer(&to, NO_SUBSCRIPTION, &(MessageType::TABLE_DATA, text.into_bytes()));
+            self.answer(to, NO_SUBSCRIPTION, &(MessageType::TABLE_DATA, text.into_bytes()));
+        }
+    }
+
+    /// Takes what registrations of xApps have changed: routes, and the endpoints that are asked for their health.
+    pub(super) fn take_registrations(&mut self) {
+        if let Some(records) = self.port.take_routes().filter(|records| *records != self.registered_records) {
+            self.registered_records = records;
+            self.read_table();
+            let readers = std::mem::take(&mut self.table_readers);
+            readers.values().for_each(|to| self.send_table(to));
+            self.table_readers = readers;
+        }
+        if let Some(endpoints) = self.port.take_watched() {
+            let mut former = std::mem::take(&mut self.watched);
+            for name in endpoints {
+                let of = former.remove(&name).unwrap_or_else(|| (self.links.hold(&name), None));
+                self.watched.insert(name, of);
+            }
+            former.into_values().for_each(|(endpoint, _)| self.links.release(endpoint));
+        }
+    }
+
+    /// Reads the records of route tables for what the RIC sends by them.
+    pub(super) fn read_table(&mut self) {
+        let mut text = String::from("newrt|start\n");
+        for record in self.registered_records.iter().chain(&self.table_records) {
+            text.push_str(record);
+            text.push('\n');
+        }
+        text.push_str("newrt|end\n");
+        for event in self.table.read(&text) {
+            if let TableEvent::Rejected { reason, .. } = event
+                && self.links.log().allow(Host::Unknown)
+            {
+                warn!("routes of registered xApps are not used: {reason}");
+            }
+        }
+    }
+
+    /// Connects an endpoint again that could not be reached, if its health is of interest.
+    pub(super) fn watch_anew(&mut self, endpoint: EndpointId) {
+        let name = self.watched.iter().find(|(_, (id, _))| *id == endpoint).map(|(name, _)| name.clone());
+        if let Some(name) = name {
+            self.links.release(endpoint);
+            let of = (self.links.hold(&name), None);
+            self.watched.insert(name, of);
         }
     }
 
@@ -112,20 +175,28 @@ impl Messaging {
         }
     }
 
-    /// Asks endpoints for their health, once it is time.
+    /// Asks endpoints for their health, once it is time; those that are watched as soon as they are connected.
     pub(super) fn tick(&mut self) {
         let now = Instant::now();
-        if now.saturating_duration_since(self.asked) < HEALTH_PERIOD {
-            return;
+        let mut connections = Vec::new();
+        for (endpoint, asked) in self.watched.values_mut() {
+            let connection = self.links.established(*endpoint);
+            if connection != *asked {
+                connections.extend(connection);
+                *asked = connection;
+            }
         }
-        self.asked = now;
-        for connection in self.links.to_endpoints() {
+        if now.saturating_duration_since(self.asked) >= HEALTH_PERIOD {
+            self.asked = now;
+            connections = self.links.to_endpoints();
+            let endpoints = self.links.endpoints();
+            self.port.retain_health(|name| endpoints.iter().any(|endpoint| endpoint.name == name));
+        }
+        for connection in connections {
             let to =
                 ReplyTo { connection, transaction: HEALTH_TRANSACTION.to_vec(), data: Vec::new(), meid: String::new() };
             self.answer(&to, NO_SUBSCRIPTION, &(MessageType::HEALTH_CHECK_REQUEST, Vec::new()));
         }
-        let endpoints = self.links.endpoints();
-        self.health.retain(|name, _| endpoints.iter().any(|endpoint| endpoint.name == *name));
     }
 
     fn health(&mut self, connection: ConnectionId, message: &Message<'_>) {
@@ -134,8 +205,8 @@ impl Messaging {
         let endpoint = endpoint.or_else(|| self.endpoint_of_sender(connection, message));
         let Some(endpoint) = endpoint.filter(|endpoint| self.links.endpoint(endpoint).is_some()) else { return };
         let is_well = message.payload.starts_with(b"OK");
-        let before = self.health.insert(endpoint, is_well);
-        if before.unwrap_or(true) != is_well {
+        let before = self.port.set_health(endpoint, Health { is_well, answered: Instant::now() });
+        if before.is_none_or(|before| before.is_well) != is_well {
             let text = String::from_utf8_lossy(message.payload);
             let state = if is_well { "it is well again" } else { "it is not well" };
             self.complain(connection, &format!("{state}: {}", text.trim_end()));
@@ -144,7 +215,7 @@ impl Messaging {
 
     /// What an xApp has said of its health; `None` if it was not asked, or does not answer.
     pub(crate) fn health_of(&self, endpoint: &str) -> Option<bool> {
-        self.health.get(endpoint).copied()
+        self.port.health(endpoint).map(|health| health.is_well)
     }
 
     fn control(&mut self, connection: ConnectionId, message: &Message<'_>, ric: &mut IappContext<'_>) {

@@ -261,6 +261,13 @@ impl Links {
         }
     }
 
+    /// The endpoints that are this RIC: a route to one of them would be a loop.
+    pub fn own_names(&self) -> Vec<String> {
+        let Address::Tcp { host, port } = self.address() else { return vec![self.source()] };
+        let hosts = [host.as_str(), "127.0.0.1", "[::1]", "localhost"];
+        hosts.iter().map(|host| format!("{host}:{port}")).chain([self.source()]).collect()
+    }
+
     fn serve(&mut self, id: ConnectionId, is_readable: bool, found: &mut Vec<LinkEvent>) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if is_readable {

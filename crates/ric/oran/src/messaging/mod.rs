@@ -13,6 +13,9 @@
 //! | RIC Subscription Delete Request (12020) | xApp | answers with 12021 or 12022 |
 //! | RIC Control Request (12040) | xApp | relays it; answers with 12041 or 12042, if the xApp asked for an answer |
 //! | RIC Indication (12050) | RIC | relays it to all endpoints of the subscription |
+//! | A1_POLICY_REQ (20010) | RIC | sends a policy to the endpoints that take its type; feature `a1` |
+//! | A1_POLICY_RESP (20011) | xApp | notes what it says of a policy; feature `a1` |
+//! | A1_POLICY_QUERY (20012) | xApp | answers with the policies of a type; feature `a1` |
 //!
 //! Answers use the connection of the request. A message of another type has no route here: it is dropped and logged.
 //!
@@ -24,6 +27,9 @@ mod incoming;
 mod links;
 mod merging;
 mod pdus;
+#[cfg(feature = "a1")]
+mod policies;
+mod port;
 mod subscribing;
 #[cfg(test)]
 mod tests;
@@ -39,7 +45,7 @@ use ferric::link::{Address, Class, Config, Framing, Listener, MemoryBudget};
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use iapp_rest::{Job, add_iapp};
 use rest::RequestQueue;
-use rmr::{CONTROL_PORT, Header, MessageType, message};
+use rmr::{CONTROL_PORT, Header, MessageType, TableReader, message};
 use tracing::{info, warn};
 
 use crate::names::ran_name;
@@ -47,6 +53,8 @@ use helpers::Helpers;
 use links::{ConnectionId, EndpointId, Limits, LinkEvent, Links};
 use merging::Merging;
 use pdus::Reference;
+pub use port::Health;
+use port::Port;
 use subscribing::{Owner, Records};
 
 /// How often xApps are asked for their health.
@@ -88,7 +96,7 @@ impl MessagingConfig {
             return Err(format!("`{line}` is no record `mse|TYPE|SUBSCRIPTION|ENDPOINTS` or `rte|TYPE|ENDPOINTS`"));
         }
         let table = format!("newrt|start\n{}\nnewrt|end|{}\n", routes.join("\n"), routes.len());
-        match &rmr::TableReader::new(Vec::new()).read(&table)[..] {
+        match &TableReader::new(Vec::new()).read(&table)[..] {
             [rmr::TableEvent::Rejected { reason, .. }] => Err(reason.clone()),
             _ => Ok(routes),
         }
@@ -144,8 +152,9 @@ impl MessagingSetup {
         let helpers = Helpers::start(&server.iapp_waker()?, &log).map_err(system)?;
         let links = Links::new(listener, self.link, self.limits, helpers, log).map_err(system)?;
         server.wake_iapps_on(links.descriptor())?;
-        let queue = add_iapp(server, Messaging::new(links, self.config.routes))?;
-        Ok(MessagingHandle { address, queue })
+        let port = Port::new(server.iapp_waker()?);
+        let queue = add_iapp(server, Messaging::new(links, port.clone(), self.config.routes))?;
+        Ok(MessagingHandle { address, queue, port })
     }
 }
 
@@ -154,6 +163,7 @@ impl MessagingSetup {
 pub struct MessagingHandle {
     address: Address,
     pub(crate) queue: RequestQueue<Job<Messaging>>,
+    port: Port,
 }
 
 impl MessagingHandle {
@@ -161,6 +171,23 @@ impl MessagingHandle {
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Replaces the records of registered xApps, which route tables have beside those of the configuration. Tables that were sent
+    /// are sent again.
+    pub fn set_routes(&self, records: Vec<String>) {
+        self.port.set_routes(records);
+    }
+
+    /// Replaces the endpoints `HOST:PORT` that are asked for their health although nothing else is sent to them.
+    pub fn watch(&self, endpoints: Vec<String>) {
+        self.port.watch(endpoints);
+    }
+
+    /// What an endpoint has answered last; `None` if it was not asked, or has not answered.
+    #[must_use]
+    pub fn health(&self, endpoint: &str) -> Option<Health> {
+        self.port.health(endpoint)
     }
 }
 
@@ -200,18 +227,27 @@ pub(crate) struct Messaging {
     /// Subscriptions by REST.
     records: Records,
     controls: HashMap<Ticket, PendingControl>,
-    /// Records that all tables have.
+    /// Records that all tables have: of the configuration, and of registered xApps.
     table_records: Vec<String>,
-    /// Tables that were sent.
+    registered_records: Vec<String>,
+    /// These records as a table, for what the RIC sends by it.
+    table: TableReader,
+    /// Tables that were sent, and to whom.
     tables: u64,
-    /// When xApps were asked for their health, and what each has answered last: whether it is well.
+    table_readers: HashMap<ConnectionId, ReplyTo>,
+    /// When xApps were asked for their health.
     asked: Instant,
-    health: HashMap<String, bool>,
+    /// Endpoints that are connected for their health, with the connection on which they were asked first.
+    watched: HashMap<String, (EndpointId, Option<ConnectionId>)>,
+    port: Port,
+    #[cfg(feature = "a1")]
+    policies: policies::Policies,
 }
 
 impl Messaging {
-    fn new(links: Links, table_records: Vec<String>) -> Self {
-        Messaging {
+    fn new(links: Links, port: Port, table_records: Vec<String>) -> Self {
+        let table = TableReader::new(links.own_names());
+        let mut messaging = Messaging {
             links,
             found: Vec::new(),
             nodes: HashMap::new(),
@@ -221,10 +257,18 @@ impl Messaging {
             records: Records::default(),
             controls: HashMap::new(),
             table_records,
+            registered_records: Vec::new(),
+            table,
             tables: 0,
+            table_readers: HashMap::new(),
             asked: Instant::now(),
-            health: HashMap::new(),
-        }
+            watched: HashMap::new(),
+            port,
+            #[cfg(feature = "a1")]
+            policies: policies::Policies::default(),
+        };
+        messaging.read_table();
+        messaging
     }
 
     /// Finds a node by its name.
@@ -341,12 +385,26 @@ impl Iapp for Messaging {
         for event in found.drain(..) {
             match event {
                 LinkEvent::Message(connection, octets) => self.message(connection, &octets, ric),
-                LinkEvent::Closed(connection) => self.controls.retain(|_, of| of.reply.connection != connection),
-                LinkEvent::Unreachable(endpoint) => self.remove_endpoint(endpoint, ric),
-                LinkEvent::Tick => self.tick(),
+                LinkEvent::Closed(connection) => {
+                    self.controls.retain(|_, of| of.reply.connection != connection);
+                    self.table_readers.remove(&connection);
+                }
+                LinkEvent::Unreachable(endpoint) => {
+                    self.remove_endpoint(endpoint, ric);
+                    #[cfg(feature = "a1")]
+                    self.drop_policies_for(endpoint);
+                    self.watch_anew(endpoint);
+                }
+                LinkEvent::Tick => {
+                    // not for each registration: a table may be long
+                    self.take_registrations();
+                    self.tick();
+                }
             }
         }
         self.found = found;
+        #[cfg(feature = "a1")]
+        self.deliver_policies();
     }
 
     fn on_iteration_end(&mut self) {

@@ -123,12 +123,13 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 15] = [
+    let features: [(&'static str, &str, bool); 16] = [
         ("flexran", "flexran", cfg!(feature = "flexran")),
         ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
         ("rmr", "oran", cfg!(feature = "oran")),
         ("rmr_routes", "oran", cfg!(feature = "oran")),
         ("oran_rest", "oran", cfg!(feature = "oran")),
+        ("xapp_commands", "oran", cfg!(feature = "oran")),
         ("tls", "tls", cfg!(feature = "tls")),
         ("rest", "rest", cfg!(feature = "rest")),
         ("rest_access", "rest", cfg!(feature = "rest")),
@@ -187,6 +188,7 @@ fn oran(file: &Table<'_>) -> Result<crate::oran_host::OranConfig, ConfigError> {
             |_| file.invalid("oran_rest", format!("`{address}` is not an address and a port, such as 127.0.0.1:8088"));
         config.rest = Some(address.parse().map_err(invalid)?);
     }
+    config.commands_file = file.text("xapp_commands", "a file")?.map(PathBuf::from);
     Ok(config)
 }
 

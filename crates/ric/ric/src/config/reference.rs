@@ -81,7 +81,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 53] = [
+pub(super) const FILE_KEYS: [Key; 54] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
@@ -135,7 +135,13 @@ pub(super) const FILE_KEYS: [Key; 53] = [
         "oran_rest",
         Values::Other("address and port"),
         absent("none", "\"127.0.0.1:8088\""),
-        "the address of the REST interfaces that these xApps use: subscription manager, E2 manager; access is that of `rest`",
+        "the address of the REST interfaces that these xApps use: subscription manager, E2 manager, app manager; access is that of `rest`",
+    ),
+    key(
+        "xapp_commands",
+        Values::Other("path"),
+        absent("nothing is started", "\"xapps.toml\""),
+        "the file of [commands of these xApps](oran-xapps.md#management) that may be started",
     ),
     key(
         "rest",

@@ -79,6 +79,24 @@ impl Links {
         }
     }
 
+    /// The connection of an endpoint, if it is established.
+    pub fn established(&self, id: EndpointId) -> Option<ConnectionId> {
+        let State::Linked(connection) = self.endpoints.get(&id)?.state else { return None };
+        let is_established = self.connections.get(&connection)?.link.state() == LinkState::Established;
+        is_established.then_some(connection)
+    }
+
+    /// Whether an endpoint is connected.
+    pub fn is_established(&self, id: EndpointId) -> bool {
+        self.established(id).is_some()
+    }
+
+    /// Sends a message that must not be dropped to an endpoint. Returns whether it is connected and has taken it.
+    pub fn send_to(&mut self, id: EndpointId, parts: &[&[u8]]) -> bool {
+        let connection = self.established(id);
+        connection.is_some_and(|connection| self.send(connection, parts, Class::Keep))
+    }
+
     /// Has an endpoint `HOST:PORT` connected until it is released as often as it was held.
     pub fn hold(&mut self, name: &str) -> EndpointId {
         if let Some(id) = self.names.get(name) {

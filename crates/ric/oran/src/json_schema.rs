@@ -1,4 +1,4 @@
-//! Schemas of policies, and what conforms to them.
+//! JSON Schemas of documents that others write, and what conforms to them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 /// The most parts of a schema, with each reference replaced by what it refers to.
 pub const MAX_SCHEMA_NODES: u64 = 10_000;
-/// The most mistakes of a policy that are named.
+/// The most mistakes of a document that are named.
 const MAX_MISTAKES: usize = 8;
 /// The longest description of a mistake: it may repeat the value.
 const MAX_MISTAKE_CHARACTERS: usize = 200;
 
 /// A schema that was checked.
-pub(super) struct Schema(Validator);
+pub(crate) struct Schema(Validator);
 
 impl Schema {
     /// Compiles a schema: draft 7, unless it names another.
@@ -26,17 +26,41 @@ impl Schema {
         if schema.get("$schema").is_none() {
             options = options.with_draft(Draft::Draft7);
         }
+        let mut schema = schema.clone();
+        remove_names(&mut schema);
         options
-            .build(schema)
+            .build(&schema)
             .map(Schema)
             .map_err(|error| shortened(&format!("{}: {error}", place(error.schema_path()))))
     }
 
-    /// Returns what is wrong with a policy: the member and why, nothing if it conforms.
-    pub fn mistakes(&self, policy: &Value) -> Vec<(String, String)> {
-        let mistakes = self.0.iter_errors(policy).take(MAX_MISTAKES);
+    /// Returns what is wrong with a document: the member and why, nothing if it conforms.
+    pub fn mistakes(&self, document: &Value) -> Vec<(String, String)> {
+        let mistakes = self.0.iter_errors(document).take(MAX_MISTAKES);
         mistakes.map(|error| (place(error.instance_path()), shortened(&error.to_string()))).collect()
     }
+}
+
+/// Removes the names that generators of schemas give to each part, `"$id": "#/properties/name"`: nothing refers to them.
+fn remove_names(part: &mut Value) {
+    match part {
+        Value::Array(items) => items.iter_mut().for_each(remove_names),
+        Value::Object(members) => {
+            if is_name(members.get("$id")) {
+                members.remove("$id");
+            }
+            let values = ["const", "default", "enum", "examples"];
+            members
+                .iter_mut()
+                .filter(|(name, _)| !values.contains(&name.as_str()))
+                .for_each(|(_, of)| remove_names(of));
+        }
+        _ => {}
+    }
+}
+
+fn is_name(id: Option<&Value>) -> bool {
+    id.and_then(Value::as_str).is_some_and(|id| id.starts_with('#'))
 }
 
 fn place(pointer: &impl ToString) -> String {
@@ -91,7 +115,9 @@ impl<'s> Expansion<'s> {
                             return Err(format!("`{name}` is not supported"));
                         }
                         // another base would give references another meaning
-                        ("$id" | "id", Value::String(_)) if !std::ptr::eq(part, self.root) => {
+                        ("$id" | "id", Value::String(_))
+                            if !std::ptr::eq(part, self.root) && !is_name(members.get("$id")) =>
+                        {
                             return Err(format!("`{name}` is supported at the top only"));
                         }
                         _ => self.size(member)?,
@@ -167,6 +193,9 @@ mod tests {
         assert!(refusal(&json!({ "$ref": "https://other.example/schema" })).contains("not a part"));
         assert!(refusal(&json!({ "$ref": "#/definitions/none" })).contains("not a part"));
         assert!(refusal(&json!({ "properties": { "a": { "$id": "x" } } })).contains("at the top only"));
+        let named =
+            json!({ "$id": "#/controls", "properties": { "a": { "$id": "#/properties/a", "type": "string" } } });
+        assert_eq!(Schema::new(&named).unwrap().mistakes(&json!({ "a": 1 })).len(), 1, "names of parts have no effect");
         assert!(refusal(&json!({ "$dynamicRef": "#x" })).contains("not supported"));
         // each part doubles the one before
         let mut definitions = serde_json::Map::new();

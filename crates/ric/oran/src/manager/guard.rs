@@ -1,0 +1,77 @@
+//! A shell that ends the process groups of xApps if the RIC is killed: no system call that Rust offers without `unsafe` ties the life
+//! of a process to that of its parent.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use tracing::warn;
+
+/// Reads which groups there are; at the end of its input, which is that of the RIC, it kills those that are left.
+const SCRIPT: &str = "trap '' HUP INT TERM
+groups=
+while read -r word group; do
+    others=
+    for other in $groups; do
+        [ \"$other\" = \"$group\" ] || others=\"$others $other\"
+    done
+    groups=$others
+    [ \"$word\" = add ] && groups=\"$groups $group\"
+done
+for group in $groups; do kill -KILL \"-$group\"; done 2>/dev/null";
+
+/// The shell; without one, processes outlive a RIC that is killed.
+pub(super) struct Guard(Option<Child>);
+
+impl Guard {
+    pub fn start() -> Self {
+        let shell = Command::new("/bin/sh")
+            .args(["-c", SCRIPT, "ferric-xapp-guard"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn();
+        if let Err(error) = &shell {
+            warn!("xApps would outlive a RIC that is killed: /bin/sh cannot be started: {error}");
+        }
+        Guard(shell.ok())
+    }
+
+    /// No shell, as there are no processes.
+    pub fn none() -> Self {
+        Guard(None)
+    }
+
+    /// Has a group killed with the RIC.
+    pub fn add(&mut self, group: u32) {
+        self.tell("add", group);
+    }
+
+    /// A group has ended.
+    pub fn remove(&mut self, group: u32) {
+        self.tell("remove", group);
+    }
+
+    fn tell(&mut self, word: &str, group: u32) {
+        let Some(stdin) = self.0.as_mut().and_then(|shell| shell.stdin.as_mut()) else { return };
+        if let Err(error) = writeln!(stdin, "{word} {group}") {
+            warn!("xApps would outlive a RIC that is killed: the shell that waits for it has ended: {error}");
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(mut shell) = self.0.take() {
+            drop(shell.stdin.take());
+            // it ends at the end of its input
+            let _ = shell.wait();
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

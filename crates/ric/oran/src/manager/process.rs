@@ -1,0 +1,158 @@
+//! A process of an xApp.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::cgroup::{Cgroup, Limits};
+use super::output::Output;
+
+/// Variables of the RIC's environment that xApps have too.
+const INHERITED: [&str; 5] = ["HOME", "LANG", "PATH", "TMPDIR", "TZ"];
+
+/// What is started.
+pub(super) struct Launch<'a> {
+    pub name: &'a str,
+    /// The program and its arguments.
+    pub command: &'a [String],
+    pub environment: &'a [(String, String)],
+    pub folder: &'a Path,
+    pub limits: &'a Limits,
+    /// The cgroup below which that of the xApp is created.
+    pub cgroup: Option<&'a Path>,
+}
+
+/// A process group that runs.
+pub(super) struct Process {
+    child: Child,
+    group: Option<Pid>,
+    cgroup: Option<Cgroup>,
+    /// Why its limits have no effect.
+    pub unlimited: Option<String>,
+    stop_output: Arc<AtomicBool>,
+}
+
+/// Checks that a program can be started.
+///
+/// # Errors
+/// Why it cannot.
+pub(super) fn check_program(program: &str) -> Result<(), String> {
+    let metadata = std::fs::metadata(program).map_err(|error| format!("{program}: {error}"))?;
+    if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
+        return Err(format!("{program}: it is not an executable file"));
+    }
+    Ok(())
+}
+
+impl Process {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// Why the system does not. Without the right to limit it, it starts without limits.
+    pub fn start(launch: &Launch<'_>, output: &Output) -> Result<Process, String> {
+        let [program, arguments @ ..] = launch.command else { return Err("there is no command".to_owned()) };
+        check_program(program)?;
+        let (cgroup, unlimited) = match launch.limits {
+            limits if limits.is_empty() => (None, None),
+            limits => match Cgroup::create(launch.cgroup, launch.name, limits) {
+                Ok(cgroup) => (Some(cgroup), None),
+                Err(why) => (None, Some(why)),
+            },
+        };
+        let mut command = match &cgroup {
+            // the shell enters the cgroup, and becomes the program
+            Some(cgroup) => {
+                let mut shell = Command::new("/bin/sh");
+                shell.args(["-c", "echo $$ >\"$0\" && exec \"$@\""]).arg(cgroup.processes()).arg(program);
+                shell
+            }
+            None => Command::new(program),
+        };
+        let system = |error: std::io::Error| format!("{program}: {error}");
+        let (reader, writer) = std::io::pipe().map_err(system)?;
+        let inherited = INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(inherited)
+            .envs(launch.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(launch.folder)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone().map_err(system)?)
+            .stderr(writer)
+            .process_group(0);
+        let mut child = command.spawn().map_err(system)?;
+        // the writing ends of the pipe are in the command
+        drop(command);
+        let stop_output = Arc::new(AtomicBool::new(false));
+        if let Err(error) = output.follow(reader, Arc::clone(&stop_output)) {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(system(error));
+        }
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        Ok(Process { child, group, cgroup, unlimited, stop_output })
+    }
+
+    /// The process, which is also its group.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The status with which it has ended. What is left of its group is killed then.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        // while it is not waited for, its id belongs to no other group
+        let peek = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let group = self.group?;
+        if let Ok(None) = waitid(WaitId::Pid(group), peek) {
+            return None;
+        }
+        self.kill();
+        self.child.wait().ok()
+    }
+
+    /// Asks the group to end.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends the group.
+    pub fn kill(&self) {
+        self.signal(Signal::KILL);
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.kill();
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        // it fails for a group without processes
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // one that was waited for has no group any more: this is for a panic
+        if let Ok(None) = self.child.try_wait() {
+            self.kill();
+            let _ = self.child.wait();
+        }
+        self.stop_output.store(true, Ordering::Release);
+    }
+}
+
+/// A folder that only the RIC's user may read.
+pub(super) fn private_folder(path: PathBuf) -> std::io::Result<PathBuf> {
+    use std::os::unix::fs::DirBuilderExt;
+    match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(path),
+    }
+}

@@ -1,0 +1,131 @@
+//! What other threads hand to messaging, and what they read of it.
+
+use std::collections::HashMap;
+#[cfg(feature = "a1")]
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use ferric::server::IappWaker;
+
+#[cfg(feature = "a1")]
+use super::policies::OwnedRequest;
+#[cfg(feature = "a1")]
+use crate::a1::WeakA1;
+
+/// Octets of policies that may wait for the event loop.
+#[cfg(feature = "a1")]
+const MAX_WAITING_OCTETS: usize = 8 << 20;
+
+/// What an xApp has answered to its last health check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// Whether it is well.
+    pub is_well: bool,
+    /// When it has answered.
+    pub answered: Instant,
+}
+
+/// The state that threads share.
+#[derive(Default)]
+struct State {
+    /// The records of registered xApps, if they have changed.
+    routes: Option<Vec<String>>,
+    /// The endpoints that are asked for their health even if nothing else is sent to them, if they have changed.
+    watched: Option<Vec<String>>,
+    health: HashMap<String, Health>,
+    #[cfg(feature = "a1")]
+    policies: VecDeque<OwnedRequest>,
+    #[cfg(feature = "a1")]
+    policy_octets: usize,
+    #[cfg(feature = "a1")]
+    a1: Option<WeakA1>,
+}
+
+/// The way to messaging. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Port {
+    state: Arc<Mutex<State>>,
+    waker: IappWaker,
+}
+
+impl fmt::Debug for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Port").finish_non_exhaustive()
+    }
+}
+
+impl Port {
+    pub fn new(waker: IappWaker) -> Self {
+        Port { state: Arc::default(), waker }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // each change is one assignment
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set_routes(&self, records: Vec<String>) {
+        self.state().routes = Some(records);
+        self.waker.wake();
+    }
+
+    pub fn take_routes(&self) -> Option<Vec<String>> {
+        self.state().routes.take()
+    }
+
+    pub fn watch(&self, endpoints: Vec<String>) {
+        self.state().watched = Some(endpoints);
+        self.waker.wake();
+    }
+
+    pub fn take_watched(&self) -> Option<Vec<String>> {
+        self.state().watched.take()
+    }
+
+    pub fn health(&self, endpoint: &str) -> Option<Health> {
+        self.state().health.get(endpoint).copied()
+    }
+
+    pub fn set_health(&self, endpoint: String, health: Health) -> Option<Health> {
+        self.state().health.insert(endpoint, health)
+    }
+
+    /// Forgets the health of endpoints that are no more.
+    pub fn retain_health(&self, is_there: impl Fn(&str) -> bool) {
+        self.state().health.retain(|endpoint, _| is_there(endpoint));
+    }
+}
+
+#[cfg(feature = "a1")]
+impl Port {
+    /// Takes a policy for xApps. Returns whether there is room.
+    pub fn push_policy(&self, request: OwnedRequest) -> bool {
+        let mut state = self.state();
+        if state.policy_octets + request.octets > MAX_WAITING_OCTETS {
+            return false;
+        }
+        state.policy_octets += request.octets;
+        state.policies.push_back(request);
+        drop(state);
+        self.waker.wake();
+        true
+    }
+
+    pub fn take_policies(&self) -> VecDeque<OwnedRequest> {
+        let mut state = self.state();
+        state.policy_octets = 0;
+        std::mem::take(&mut state.policies)
+    }
+
+    pub fn set_a1(&self, a1: WeakA1) {
+        self.state().a1 = Some(a1);
+    }
+
+    /// Who takes what xApps say of policies.
+    pub fn a1(&self) -> Option<crate::a1::A1> {
+        let weak = self.state().a1.clone();
+        weak?.upgrade()
+    }
+}
