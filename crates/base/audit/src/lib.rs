@@ -10,7 +10,7 @@
 //! log.record("decision", &[("xapp", "slicer".into()), ("decision", "refused".into())]);
 //! log.finish();
 //!
-//! let report = verify(&path)?;
+//! let report = verify(&path, None)?;
 //! assert_eq!((report.verdict, report.records), (Verdict::Intact, 2)); // the first one notes the start
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

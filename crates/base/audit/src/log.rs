@@ -132,7 +132,7 @@ impl AuditLog {
     }
 
     /// Records an event. It does not block: if the disk is so slow that the queue is full, the record is lost, and the log says
-    /// how many were. Fields named `seq`, `time`, `event`, `previous` and `hash` are those of the log itself.
+    /// how many were. No field is named `seq`, `time`, `event`, `previous` or `hash`, as those of the log itself.
     pub fn record(&self, event: &str, fields: &[(&str, Value)]) {
         let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let record = Record { at: SystemTime::now(), event: event.to_owned(), fields };

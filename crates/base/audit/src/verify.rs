@@ -78,6 +78,8 @@ pub struct Report {
     pub range: Option<(u64, u64)>,
     /// The hash of the last intact record: to be kept elsewhere.
     pub last_hash: Option<Digest>,
+    /// Whether an intact record has the hash that was asked for.
+    pub has_wanted: bool,
 }
 
 /// A log that cannot be read.
@@ -108,18 +110,19 @@ pub(crate) fn rotated(path: &Path, number: u32) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Verifies a log: the file, and before it those that were rotated, as many as there are without a gap.
+/// Verifies a log: the file, and before it those that were rotated, as many as there are without a gap. `wanted` is a hash that a
+/// record is expected to have, since it was the last one earlier.
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn verify(path: &Path) -> Result<Report, VerifyError> {
+pub fn verify(path: &Path, wanted: Option<&str>) -> Result<Report, VerifyError> {
     let before = (1..).map(|number| rotated(path, number)).take_while(|path| path.exists());
     let mut files: Vec<_> = before.collect();
     files.reverse();
     files.push(path.to_owned());
     let mut report =
-        Report { verdict: Verdict::Intact, files: files.clone(), records: 0, range: None, last_hash: None };
-    let mut chain = Chain::default();
+        Report { verdict: Verdict::Intact, files: files.clone(), records: 0, range: None, last_hash: None, has_wanted: false };
+    let mut chain = Chain { wanted: wanted.and_then(|text| text.parse().ok()), ..Chain::default() };
     for (at, path) in files.iter().enumerate() {
         let fail = |source| VerifyError { file: path.clone(), source };
         let file = File::open(path).map_err(fail)?;
@@ -132,6 +135,7 @@ pub fn verify(path: &Path) -> Result<Report, VerifyError> {
     report.records = chain.records;
     report.range = chain.first.zip(chain.last.map(|(seq, _)| seq));
     report.last_hash = chain.last.map(|(_, hash)| hash);
+    report.has_wanted = chain.has_wanted;
     Ok(report)
 }
 
@@ -141,6 +145,8 @@ pub(crate) struct Chain {
     pub records: u64,
     pub first: Option<u64>,
     pub last: Option<(u64, Digest)>,
+    wanted: Option<Digest>,
+    has_wanted: bool,
 }
 
 /// Follows the chain through a file. Returns what is wrong.
@@ -189,5 +195,6 @@ pub(crate) fn verify_file(
         chain.first.get_or_insert(place.seq);
         chain.last = Some((place.seq, place.hash));
         chain.records += 1;
+        chain.has_wanted |= chain.wanted == Some(place.hash);
     }
 }

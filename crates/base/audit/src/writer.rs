@@ -50,7 +50,7 @@ impl Writer {
                 // a rotation was interrupted between its two steps
                 File::create_new(path).map_err(fail)?;
             }
-            let report = verify::verify(path).map_err(|error| StartError::File { path: error.file, source: error.source })?;
+            let report = verify::verify(path, None).map_err(|error| StartError::File { path: error.file, source: error.source })?;
             match report.verdict {
                 Verdict::Intact => {}
                 Verdict::Torn { octets, .. } => cut = Some(octets as u64),

@@ -51,7 +51,7 @@ fn first_changed_removed_or_inserted_line_is_named() {
     write(&path, 5);
     let intact = lines(&path);
     assert_eq!(intact.len(), 6);
-    let report = verify(&path).unwrap();
+    let report = verify(&path, None).unwrap();
     assert_eq!((report.verdict, report.records, report.range), (Verdict::Intact, 6, Some((1, 6))));
     type Change = fn(&mut Vec<String>);
     let cases: [(&str, Change, u64, Fault); 6] = [
@@ -66,7 +66,7 @@ fn first_changed_removed_or_inserted_line_is_named() {
         let mut changed = intact.clone();
         change(&mut changed);
         store(&path, &changed);
-        let report = verify(&path).unwrap();
+        let report = verify(&path, None).unwrap();
         assert_eq!(report.verdict, Verdict::Broken { file: path.clone(), line, fault }, "{what}");
         assert_eq!(report.records, line - 1, "{what}");
         // evidence is not written to
@@ -86,7 +86,7 @@ fn line_that_was_written_again_with_its_hash_breaks_the_next_one() {
     forged[0] = lines(&other)[0].clone();
     assert_ne!(forged[0], lines(&path)[0], "the hashes of two logs differ by their times");
     store(&path, &forged);
-    let report = verify(&path).unwrap();
+    let report = verify(&path, None).unwrap();
     assert_eq!(report.verdict, Verdict::Broken { file: path.clone(), line: 2, fault: Fault::OtherPredecessor });
 }
 
@@ -100,12 +100,12 @@ fn torn_last_line_is_told_apart_and_cut_off_at_the_next_start() {
     // every place at which a crash may have cut the last line
     for cut in 1..=last {
         fs::write(&path, &whole[..whole.len() - cut]).unwrap();
-        let report = verify(&path).unwrap();
+        let report = verify(&path, None).unwrap();
         assert_eq!(report.verdict, Verdict::Torn { line: 4, octets: last + 1 - cut }, "cut by {cut}");
         assert_eq!(report.records, 3);
     }
     write(&path, 1);
-    let report = verify(&path).unwrap();
+    let report = verify(&path, None).unwrap();
     assert_eq!((report.verdict, report.range), (Verdict::Intact, Some((1, 5))));
     assert!(lines(&path)[3].contains("\"event\":\"start\"") && lines(&path)[3].contains("\"cut_octets\":1,"));
 }
@@ -122,7 +122,7 @@ fn chain_continues_over_rotated_files_and_the_oldest_ones_are_deleted() {
         }
         log.finish();
     }
-    let report = verify(&path).unwrap();
+    let report = verify(&path, None).unwrap();
     assert_eq!((report.verdict, report.files.len()), (Verdict::Intact, 4));
     let (first, last) = report.range.unwrap();
     assert_eq!(last, 20 * 11);
@@ -131,7 +131,7 @@ fn chain_continues_over_rotated_files_and_the_oldest_ones_are_deleted() {
     // a file between two others is missing
     fs::remove_file(folder.0.join("audit.log.1")).unwrap();
     fs::rename(folder.0.join("audit.log.2"), folder.0.join("audit.log.1")).unwrap();
-    let Verdict::Broken { file, line: 1, fault: Fault::NotTheSuccessor { .. } } = verify(&path).unwrap().verdict else {
+    let Verdict::Broken { file, line: 1, fault: Fault::NotTheSuccessor { .. } } = verify(&path, None).unwrap().verdict else {
         panic!("a missing file is found");
     };
     assert_eq!(file, path);
@@ -145,7 +145,7 @@ fn octets_of_anybody_end_in_a_verdict() {
     let cases: [&[u8]; 6] = [b"", b"\n", b"{}\n", b"\xff\xfe\n", &long, b"{\"seq\":1,\"hash\":\"\"}\n"];
     for octets in cases {
         fs::write(&path, octets).unwrap();
-        let verdict = verify(&path).unwrap().verdict;
+        let verdict = verify(&path, None).unwrap().verdict;
         if octets.is_empty() {
             assert_eq!(verdict, Verdict::Intact);
         } else {
@@ -163,7 +163,7 @@ fn control_characters_of_an_xapp_do_not_end_a_line() {
     log.record("decision", &[("xapp", "a\nb\"c,\"hash\":\"0\u{2028}".into())]);
     log.record("decision", &[("long", "x".repeat(1 << 20).into())]);
     log.finish();
-    let report = verify(&path).unwrap();
+    let report = verify(&path, None).unwrap();
     assert_eq!((report.verdict, report.records), (Verdict::Intact, 3));
     assert!(lines(&path)[2].contains("\"omitted_octets\":"));
 }

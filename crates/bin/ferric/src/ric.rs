@@ -5,7 +5,9 @@ mod reload;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ::audit::{AuditLog, LogConfig};
 use anyhow::bail;
+use conflicts::{ConflictConfig, ConflictRules};
 use e2ap::e42::E42Version;
 use ferric::Endpoint;
 use ferric::link::Address;
@@ -92,6 +94,14 @@ pub struct Args {
     /// DU as one; see docs/virtualization.md. [default: none]
     #[arg(long, value_name = "FILE", conflicts_with = "virtual_networks")]
     topology: Option<PathBuf>,
+    /// File of rules, in TOML, on conflicts between controls of xApps: which of them are refused, changed or decided by an arbiter;
+    /// see docs/conflicts.md. [default: none]
+    #[arg(long, value_name = "FILE")]
+    conflicts: Option<PathBuf>,
+    /// File to which each control is appended, with who sent it, what was decided and how it ended; see `ferric audit`. At 64 MiB it
+    /// is renamed and a new one continues; 16 are kept. [default: none]
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
     /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT or unix:PATH, in Redis's
     /// protocol; see docs/oran-sdl.md. Other than loopback addresses require tokens. [default: none]
     #[arg(long, help_heading = SDL, value_name = "URL", value_parser = sdl::Config::address)]
@@ -255,6 +265,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     {
         bail!("{} is this RIC's own address: give the topology the address of another controller", topology.ric);
     }
+    let rules = args.conflicts.as_deref().map(ConflictRules::load).transpose().map_err(anyhow::Error::msg)?;
+    let audit = args.audit.as_deref().map(|file| AuditLog::start(LogConfig::new(file))).transpose()?;
+    if rules.is_some() || audit.is_some() {
+        let rules = rules.unwrap_or_default();
+        config.conflicts = Some(ConflictConfig { rules, audit: audit.clone(), clock: None });
+    }
     config.log_control = Some(LogControl { set_level: program::replace_log_level, observe: program::observe_log });
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {
@@ -316,6 +332,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     program::service::report_ready();
     server.run()?;
     program::service::report_stopping();
+    if let Some(audit) = &audit {
+        audit.finish();
+    }
     let counters = server.counters();
     info!(
         indications = counters.indications,
