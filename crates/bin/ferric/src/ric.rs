@@ -68,8 +68,8 @@ pub struct Args {
     /// Record for the route tables of these xApps beside those of the RIC, such as "mse|30000|-1|127.0.0.1:4565". Repeatable.
     #[arg(long, help_heading = ORAN, value_name = "RECORD", value_parser = OranConfig::route)]
     rmr_route: Vec<String>,
-    /// Address of the REST interfaces that these xApps use, such as 127.0.0.1:8088: subscription manager and E2 manager. Access
-    /// is that of REST. [default: none]
+    /// Address of the REST interfaces that these xApps use, such as 127.0.0.1:8088: subscription manager, E2 manager and
+    /// alarm manager. Access is that of REST. [default: none]
     #[arg(long, help_heading = ORAN, value_name = "ADDRESS:PORT", value_parser = address::rest)]
     oran_rest: Option<SocketAddr>,
     /// Event loops, each on a thread of its own. [default: 1]

@@ -62,7 +62,7 @@ impl Holders {
         }
         let counts = &mut self.counts;
         self.of.retain(|_, all| {
-            all.retain(|holder| holder.until > now || !release(counts, holder));
+            retain(all, counts, |holder| holder.until > now);
             !all.is_empty()
         });
         self.is_free(xapp, more)
@@ -79,8 +79,7 @@ impl Holders {
         let counts = &mut self.counts;
         let had = all.iter().any(|other| other.xapp == holder.xapp && other.until > holder.since);
         let since = all.iter().find(|other| other.xapp == holder.xapp).map(|other| other.since).filter(|_| had);
-        let is_kept = |other: &Holder| is_shared && other.until > holder.since && other.xapp != holder.xapp;
-        all.retain(|other| is_kept(other) || !release(counts, other));
+        retain(all, counts, |other| is_shared && other.until > holder.since && other.xapp != holder.xapp);
         if all.len() >= MAX_HOLDERS {
             release(counts, &all.remove(0));
         }
@@ -93,7 +92,7 @@ impl Holders {
     pub fn take_back(&mut self, key: &Key, control: u64) {
         let Some(all) = self.of.get_mut(key) else { return };
         let counts = &mut self.counts;
-        all.retain(|holder| holder.control != control || !release(counts, holder));
+        retain(all, counts, |holder| holder.control != control);
         if all.is_empty() {
             self.of.remove(key);
         }
@@ -104,7 +103,7 @@ impl Holders {
         let counts = &mut self.counts;
         self.of.retain(|key, all| {
             if key.node == node {
-                all.iter().for_each(|holder| drop(release(counts, holder)));
+                all.iter().for_each(|holder| release(counts, holder));
             }
             key.node != node
         });
@@ -116,15 +115,19 @@ impl Holders {
     }
 }
 
-/// Counts a holder that is removed. Returns true, for use in conditions.
-fn release(counts: &mut HashMap<Arc<str>, usize>, holder: &Holder) -> bool {
+/// Keeps some holders of a parameter, and counts the others as removed.
+fn retain(all: &mut Vec<Holder>, counts: &mut HashMap<Arc<str>, usize>, is_kept: impl Fn(&Holder) -> bool) {
+    all.extract_if(.., |holder| !is_kept(holder)).for_each(|holder| release(counts, &holder));
+}
+
+/// Counts a holder that is removed.
+fn release(counts: &mut HashMap<Arc<str>, usize>, holder: &Holder) {
     if let Some(count) = counts.get_mut(&holder.xapp) {
         *count -= 1;
         if *count == 0 {
             counts.remove(&holder.xapp);
         }
     }
-    true
 }
 
 #[cfg(test)]

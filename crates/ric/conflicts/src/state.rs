@@ -50,7 +50,6 @@ pub(crate) struct Counters {
 #[derive(Debug)]
 struct Pending {
     number: u64,
-    node: NodeId,
     /// What the xApp did not hold before.
     new: Vec<Key>,
 }
@@ -348,7 +347,7 @@ impl State {
             }
         }
         self.watches.suspect(&self.rules, asked);
-        self.pending.insert((consumer, ticket), Pending { number: asked.number, node: asked.node.id, new });
+        self.pending.insert((consumer, ticket), Pending { number: asked.number, new });
     }
 
     fn block(&mut self, asked: &Asked<'_>) -> Option<Conflict> {
@@ -425,7 +424,7 @@ impl State {
     /// Ends a question: its control is sent or refused.
     fn settle(&mut self, question: Question, accepts: bool, reason: &str, cause: Cause, now: Time) {
         let now = self.time(now);
-        let Question { number, xapp, identity, node, node_name, settings, conflict, grants, mut control, .. } = question;
+        let Question { number, xapp, identity, node_name, settings, conflict, grants, mut control, .. } = question;
         let conflict = Conflict { reason: reason.to_owned(), ..conflict };
         let action = if accepts { Action::Sent } else { Action::Refused };
         let decision = Decision::new(number, &xapp, &node_name, &settings, action, Some(conflict));
@@ -439,7 +438,7 @@ impl State {
                     new.push(key);
                 }
             }
-            self.pending.insert((control.consumer, control.ticket), Pending { number, node, new });
+            self.pending.insert((control.consumer, control.ticket), Pending { number, new });
         } else {
             control.refusal = Some(cause);
         }
@@ -604,3 +603,6 @@ fn who(identity: Option<&ConsumerIdentity>) -> Vec<(&'static str, Value)> {
 fn summary(rights: &XappRights) -> String {
     format!("{} grants to read, {} to control", rights.read.len(), rights.control.len())
 }
+
+#[cfg(test)]
+mod tests;

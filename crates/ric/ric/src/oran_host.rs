@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use alarms::Alarms;
 use ferric::link::{self, Address};
 use ferric::server::Server;
 use oran::messaging::{MessagingConfig, MessagingHandle, MessagingSetup};
@@ -15,8 +16,8 @@ pub struct OranConfig {
     pub rmr: Option<Address>,
     /// Records for the route tables of xApps beside those of the RIC. Default: none.
     pub rmr_routes: Vec<String>,
-    /// The REST interfaces of the platform: those of the subscription manager, if there is RMR, and of the E2 manager. Default:
-    /// none.
+    /// The REST interfaces of the platform: those of the subscription manager, if there is RMR, of the E2 manager, and of the alarm
+    /// manager. Default: none.
     pub rest: Option<SocketAddr>,
 }
 
@@ -44,6 +45,8 @@ impl OranConfig {
 pub(crate) struct OranSetup {
     messaging: Option<MessagingSetup>,
     rest: Option<rest::ServerConfig>,
+    /// The bound of an xApp's outbox, for alarms.
+    outbox_octets: usize,
 }
 
 impl OranSetup {
@@ -63,14 +66,14 @@ impl OranSetup {
             rest.max_host_percent = config.server.controller.max_host_percent;
             rest
         });
-        OranSetup { messaging, rest }
+        OranSetup { messaging, rest, outbox_octets: config.server.link.outbox_octets }
     }
 
     /// Adds the services to a RIC, and serves.
     pub fn start(self, server: &mut Server) -> Result<OranHost, ferric::Error> {
         let messaging = self.messaging.map(|setup| setup.add_to(server)).transpose()?;
         let rest = match self.rest {
-            Some(config) => Some(serve(config, server, messaging.as_ref())?),
+            Some(config) => Some(serve(config, server, messaging.as_ref(), self.outbox_octets)?),
             None => None,
         };
         Ok(OranHost { messaging, rest })
@@ -81,8 +84,12 @@ fn serve(
     config: rest::ServerConfig,
     server: &mut Server,
     messaging: Option<&MessagingHandle>,
+    outbox_octets: usize,
 ) -> Result<rest::Server, ferric::Error> {
     let mut routes = oran::e2_manager::add_to(server)?;
+    let alarms = Alarms::default();
+    alarms::add_to(server, &alarms, outbox_octets)?;
+    routes.extend(alarms::routes(&alarms));
     routes.extend(messaging.into_iter().flat_map(oran::subscription::routes));
     let address = config.address;
     let config = rest::ServerConfig { log_budget: server.log_budget(), ..config };

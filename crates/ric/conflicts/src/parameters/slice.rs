@@ -29,7 +29,7 @@ pub(super) fn walk(
             }
         }
         ControlMessage::Associate(ues) => {
-            for ue in ues {
+            for ue in ues.iter() {
                 let scope = format!("rnti {}", ue.rnti);
                 visit(Setting { parameter: "slice/association".to_owned(), scope, amount: None });
             }
