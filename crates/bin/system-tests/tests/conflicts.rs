@@ -164,6 +164,6 @@ fn audit_log_has_who_what_where_decision_and_outcome() {
     assert_eq!((&lines[1]["xapp"], &lines[1]["node"]), (&json!("first"), &json!(node)));
     assert!(lines[1]["settings"].as_str().unwrap().contains("rc/2/6/"), "{text}");
     assert_eq!((&lines[1]["rights"], &lines[1]["authenticated"]), (&json!("all"), &json!(false)));
-    assert_eq!((&lines[2]["control"], &lines[2]["outcome"]), (&lines[1]["control"], &json!("acknowledged")), "{text}");
+    assert_eq!((&lines[2]["control"], &lines[2]["outcome"]), (&lines[1]["control"], &json!("the node acknowledged the control")));
     assert_eq!((&lines[3]["decision"], &lines[3]["with"]), (&json!("refused"), &json!("first")), "{text}");
 }

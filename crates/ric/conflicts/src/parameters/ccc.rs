@@ -11,6 +11,7 @@ const CELLS: &str = "listOfCellsControlled";
 const CELL: &str = "cellGlobalId";
 const NAME: &str = "ranConfigurationStructureName";
 const NEW: &str = "newValuesOfAttributes";
+const VALUES: &str = "ranConfigurationStructure";
 
 /// The attributes that identify a structure, of which a node or a cell has several.
 fn keys(structure: &str) -> &'static [&'static str] {
@@ -49,7 +50,8 @@ fn walk_structures(cell: &str, structures: &mut [Value], visit: Visit<'_>) -> bo
     let mut is_changed = false;
     for structure in structures {
         let Some(name) = structure.get(NAME).and_then(Value::as_str).map(str::to_owned) else { continue };
-        let Some(Value::Object(attributes)) = structure.get_mut(NEW) else { continue };
+        let values = structure.get_mut(NEW).and_then(|new| new.get_mut(VALUES));
+        let Some(Value::Object(attributes)) = values else { continue };
         is_changed |= walk_attributes(cell, &name, attributes, visit);
     }
     is_changed

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use e2sm::Arena;
 use e2sm::common::{RicStyleType, UeId};
 use e2sm::rc::{
-    ControlHeader, ControlHeaderFormats, ControlMessage, ControlMessageFormats, Detection, RanParameterItem,
+    ActionId, ControlAction, ControlHeader, ControlHeaderFormats, ControlMessage, ControlMessageFormats, Detection, RanParameterItem,
     RanParameterList, RanParameterStructure, RanParameterValue, RanParameterValueType, RicControlActionId,
 };
 use per::List;
@@ -105,6 +105,9 @@ fn walk_action(
     visit: Visit<'_>,
 ) -> bool {
     let parameter = format!("rc/{}/{}", style.0, action.0);
+    // a quota concerns no UE: nodes ignore the one that each header has
+    let is_of_cell = (ActionId { style, action }) == ControlAction::SLICE_PRB_QUOTA;
+    let target = if is_of_cell { "" } else { target };
     let mut keys = String::new();
     items.iter().for_each(|item| key_elements(item, 0, false, &mut keys));
     let scope = joined(target, &keys);
