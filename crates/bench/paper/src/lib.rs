@@ -92,6 +92,8 @@ pub enum Figure {
     /// Experiment: an xApp that puts cells to sleep.
     #[serde(rename = "energy-saving")]
     EnergySaving,
+    /// Experiment: two xApps that set the same quota, with each policy on conflicts.
+    Conflicts,
     /// Experiment: an xApp that steers UEs to the cell with the best throughput.
     #[serde(rename = "traffic-steering")]
     TrafficSteering,
@@ -184,6 +186,7 @@ impl Figure {
         Figure::LoadBalancing,
         Figure::EnergySaving,
         Figure::TrafficSteering,
+        Figure::Conflicts,
         Figure::LoopDelay,
         Figure::LoopLatency,
         Figure::RnisFig5,
@@ -230,6 +233,7 @@ impl Figure {
             Figure::LoadBalancing => "load-balancing",
             Figure::EnergySaving => "energy-saving",
             Figure::TrafficSteering => "traffic-steering",
+            Figure::Conflicts => "conflicts",
             Figure::LoopDelay => "loop-delay",
             Figure::LoopLatency => "loop-latency",
             Figure::RnisFig5 => "rnis-fig5",
@@ -263,6 +267,7 @@ impl Figure {
             Figure::LoadBalancing
                 | Figure::EnergySaving
                 | Figure::TrafficSteering
+                | Figure::Conflicts
                 | Figure::LoopDelay
                 | Figure::LoopLatency
                 | Figure::RnisRate
@@ -465,6 +470,7 @@ pub fn figure(
         Figure::LoadBalancing => experiment::load_balancing(&context)?,
         Figure::EnergySaving => experiment::energy_saving(&context)?,
         Figure::TrafficSteering => experiment::traffic_steering(&context)?,
+        Figure::Conflicts => experiment::conflicts(&context)?,
         Figure::LoopDelay => slot_loop::loop_delay(&context)?,
         Figure::LoopLatency => slot_loop::loop_latency(&context)?,
         Figure::RnisFig5 => rnis::fig5(&context)?,

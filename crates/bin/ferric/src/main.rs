@@ -4,6 +4,8 @@
 
 mod address;
 #[cfg(feature = "ric")]
+mod audit;
+#[cfg(feature = "ric")]
 mod config;
 #[cfg(feature = "decode")]
 mod decode;
@@ -75,6 +77,8 @@ enum Command {
     Ric(Box<ric::Args>),
     #[cfg(feature = "ric")]
     Config(config::Args),
+    #[cfg(feature = "ric")]
+    Audit(audit::Args),
     #[cfg(feature = "ran")]
     Ran(ran::Args),
     #[cfg(feature = "xapp")]
@@ -139,7 +143,7 @@ enum Command {
 
 /// The groups of commands in `--help`. A command in none of them is among the last.
 const GROUPS: [(&str, &[&str]); 3] = [
-    ("Networks", &["demo", "ric", "config", "ran", "top", "xapp"]),
+    ("Networks", &["demo", "ric", "config", "audit", "ran", "top", "xapp"]),
     ("Lists", &["nodes", "cells", "ues", "slices", "subscriptions", "xapps"]),
     ("Messages", &["decode", "play", "doctor"]),
 ];
@@ -168,6 +172,8 @@ fn main() -> ExitCode {
         Command::Ric(args) => ric::run(&args),
         #[cfg(feature = "ric")]
         Command::Config(args) => config::run(&args),
+        #[cfg(feature = "ric")]
+        Command::Audit(args) => audit::run(&args),
         #[cfg(feature = "ran")]
         Command::Ran(args) => ran::run(&args),
         #[cfg(feature = "xapp")]

@@ -5,7 +5,9 @@ mod reload;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ::audit::{AuditLog, LogConfig};
 use anyhow::bail;
+use conflicts::{ConflictConfig, ConflictRules};
 use e2ap::e42::E42Version;
 use ferric::Endpoint;
 use ferric::link::Address;
@@ -66,8 +68,8 @@ pub struct Args {
     /// Record for the route tables of these xApps beside those of the RIC, such as "mse|30000|-1|127.0.0.1:4565". Repeatable.
     #[arg(long, help_heading = ORAN, value_name = "RECORD", value_parser = OranConfig::route)]
     rmr_route: Vec<String>,
-    /// Address of the REST interfaces that these xApps use, such as 127.0.0.1:8088: subscription manager, E2 manager and app
-    /// manager. Access is that of REST. [default: none]
+    /// Address of the REST interfaces that these xApps use, such as 127.0.0.1:8088: subscription manager, E2 manager, app manager
+    /// and alarm manager. Access is that of REST. [default: none]
     #[arg(long, help_heading = ORAN, value_name = "ADDRESS:PORT", value_parser = address::rest)]
     oran_rest: Option<SocketAddr>,
     /// File of the commands of xApps that may be started, in TOML; see docs/oran-xapps.md. [default: none; nothing is started]
@@ -95,6 +97,14 @@ pub struct Args {
     /// DU as one; see docs/virtualization.md. [default: none]
     #[arg(long, value_name = "FILE", conflicts_with = "virtual_networks")]
     topology: Option<PathBuf>,
+    /// File of rules, in TOML, on conflicts between controls of xApps: which of them are refused, changed or decided by an arbiter;
+    /// see docs/conflicts.md. [default: none]
+    #[arg(long, value_name = "FILE")]
+    conflicts: Option<PathBuf>,
+    /// File to which each control is appended, with who sent it, what was decided and how it ended; see `ferric audit`. At 64 MiB it
+    /// is renamed and a new one continues; 16 are kept. [default: none]
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
     /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT or unix:PATH, in Redis's
     /// protocol; see docs/oran-sdl.md. Other than loopback addresses require tokens. [default: none]
     #[arg(long, help_heading = SDL, value_name = "URL", value_parser = sdl::Config::address)]
@@ -261,6 +271,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     {
         bail!("{} is this RIC's own address: give the topology the address of another controller", topology.ric);
     }
+    let rules = args.conflicts.as_deref().map(ConflictRules::load).transpose().map_err(anyhow::Error::msg)?;
+    let audit = args.audit.as_deref().map(|file| AuditLog::start(LogConfig::new(file))).transpose()?;
+    if rules.is_some() || audit.is_some() {
+        let rules = rules.unwrap_or_default();
+        config.conflicts = Some(ConflictConfig { rules, audit: audit.clone(), clock: None });
+    }
     config.log_control = Some(LogControl { set_level: program::replace_log_level, observe: program::observe_log });
     let recorder = args.record.start()?;
     if let Some(recorder) = &recorder {
@@ -322,6 +338,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     program::service::report_ready();
     server.run()?;
     program::service::report_stopping();
+    if let Some(audit) = &audit {
+        audit.finish();
+    }
     let counters = server.counters();
     info!(
         indications = counters.indications,

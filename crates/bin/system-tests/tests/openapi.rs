@@ -60,7 +60,9 @@ fn traffic_control() -> Vec<TestRequest> {
 
 #[test]
 fn responses_conform_to_the_document() {
-    let ric = TestRic::start();
+    let rules = conflicts::ConflictRules::parse("[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"first\"").unwrap();
+    let conflicts = conflicts::ConflictConfig { rules, ..conflicts::ConflictConfig::default() };
+    let ric = TestRic::with(|config| config.conflicts = Some(conflicts));
     let _ran =
         TestRan::start(&ric.e2, RanConfig { scenario: Scenario::with_mixed_traffic(1, 2, 1), ..RanConfig::default() });
     ric.await_slices(NODE);
@@ -160,8 +162,13 @@ fn responses_conform_to_the_document() {
         ("DELETE", "/v1/nodes/{node}/associations/2", None, 204),
         ("DELETE", "/v1/nodes/{node}/associations", None, 204),
         ("DELETE", "/v1/nodes/{node}/slices/dl", None, 204),
+        ("GET", "/v1/conflicts", None, 200),
+        ("GET", "/v1/conflicts/decisions?limit=5", None, 200),
+        ("GET", "/v1/conflicts/questions", None, 200),
+        ("POST", "/v1/conflicts/questions/1", Some(json!({ "accept": true })), 404),
         // a quota takes the place of slices
         ("PUT", "/v1/ues/{ue}/quota", Some(json!({ "slice": "1", "max_percent": 90 })), 200),
+        ("GET", "/v1/conflicts/holders", None, 200),
     ];
     let requests = requests.into_iter().chain(traffic_control());
     let mut requested = std::collections::BTreeSet::new();
@@ -184,6 +191,7 @@ fn responses_conform_to_the_document() {
             .replace("/slices/ul", "/slices/{direction}")
             .replace("/policies/1", "/policies/{policy}")
             .replace("/handover-requests/1", "/handover-requests/{request}")
+            .replace("/questions/1", "/questions/{question}")
             .replace("/associations/1", "/associations/{association}")
             .replace("/associations/2", "/associations/{association}");
         let documented = match documented.split_once("/statistics/") {

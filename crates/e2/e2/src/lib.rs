@@ -93,9 +93,10 @@ pub use agent::{
 pub use change::{ActionChange, AddedAction, ChangeResult, SubscriptionChange, SubscriptionTimes};
 pub use connection::{ConnectionResult, ConnectionUpdate};
 pub use controller::{
-    Action, Components, ConnectionOutcome, Consumer, ControlOutcome, Controller, ControllerConfig, EndedControl, Event,
-    Indication, LostReason, Misuse, ModifyOutcome, Node, NodeId, QueryOutcome, RanFunction, RefusalCode, RequestEvent,
-    Route, Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
+    Action, Components, ConnectionOutcome, Consumer, ConsumerIdentity, ControlOutcome, Controller, ControllerConfig,
+    EndedControl, Event, Indication, LostReason, Mediation, Mediator, Misuse, ModifyOutcome, Node, NodeId,
+    QueryOutcome, RanFunction, RefusalCode, ReleasedControl, RequestEvent, RequestedControl, Route, Routed,
+    SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
 pub use e42::E42Host;
 pub use log_lines::Host;

@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod control;
+mod kpm;
 mod topic;
 mod ue;
 
@@ -49,6 +50,7 @@ use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
 use rest::{Reply, RequestQueue, RequestReceiver, request_queue};
 
 pub use control::{encoding_problem, misuse_problem, node_lost, problem_of};
+pub use kpm::{PlannedReport, plan_report};
 pub use ue::{UE, resolve_ue};
 
 pub use topic::Topic;

@@ -80,6 +80,9 @@ pub struct RicConfig {
     /// The base stations that another controller sees in place of the parts of gNBs. Default: none.
     #[cfg(feature = "virtual")]
     pub topology: Option<virtualization::topology::Topology>,
+    /// The mitigation of conflicts between the controls of xApps, and their audit log. Default: none.
+    #[cfg(feature = "conflicts")]
+    pub conflicts: Option<::conflicts::ConflictConfig>,
     /// Traces of indications to an OpenTelemetry collector. Default: none.
     #[cfg(feature = "otlp")]
     pub traces: Option<crate::TraceConfig>,
@@ -122,6 +125,8 @@ impl Default for RicConfig {
             virtual_networks: None,
             #[cfg(feature = "virtual")]
             topology: None,
+            #[cfg(feature = "conflicts")]
+            conflicts: None,
             #[cfg(feature = "otlp")]
             traces: None,
             #[cfg(feature = "flexran")]

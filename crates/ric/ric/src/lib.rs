@@ -27,6 +27,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `a1` | A1 policies for xApps: REST resources if there is a shared data layer, or RMR |
+//! | `conflicts` | conflict mitigation and the audit log |
 //! | `flexran` | a listener for FlexRAN agents |
 //! | `models` | service models from shared objects |
 //! | `oran` | xApps of the O-RAN reference platform |
@@ -148,7 +149,7 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let oran = oran_host::OranSetup::new(std::mem::take(&mut config.oran), &config);
     #[cfg(feature = "rest")]
     #[cfg_attr(
-        not(any(feature = "a1", feature = "flexran", feature = "oran")),
+        not(any(feature = "a1", feature = "conflicts", feature = "flexran", feature = "oran")),
         allow(unused_mut, reason = "it shows FlexRAN agents, and has policies and xApps")
     )]
     let mut northbound = northbound::Northbound::new(&mut config);
@@ -182,6 +183,13 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     #[cfg(feature = "sdl")]
     if let Some(sdl) = &sdl {
         server.add_iapp(Box::new(oran::rnib::Rnib::new(sdl.handle().clone())));
+    }
+    #[cfg(feature = "conflicts")]
+    if let Some(conflicts) = config.conflicts {
+        let routes = conflicts::add_to(&mut server, conflicts)?;
+        if let Some(northbound) = &mut northbound {
+            northbound.add(routes);
+        }
     }
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {

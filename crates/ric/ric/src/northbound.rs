@@ -147,7 +147,7 @@ impl Northbound {
     }
 
     /// Adds the resources of a service beside the RIC.
-    #[cfg(feature = "a1")]
+    #[cfg(any(feature = "a1", feature = "conflicts"))]
     pub fn add(&mut self, routes: Vec<Route>) {
         self.others.extend(routes);
     }
@@ -234,6 +234,7 @@ const API: Api = Api {
         ("slices", "The slices of a cell."),
         ("associations", "Rules that put UEs into slices."),
         ("a1", "A1-P: policies of a non-RT RIC for xApps, if the RIC has a shared data layer."),
+        ("conflicts", "Conflict mitigation, if the RIC has rules for it or an audit log."),
         ("traffic", "Traffic control: queues, filters, policers, shapers, the scheduler and the pacer."),
     ],
 };
@@ -263,7 +264,11 @@ mod tests {
         let config = RicConfig { server: server.clone(), log_control: Some(log_control()), ..RicConfig::default() };
         let system = System::of(&config, &rest::ServerConfig::new("127.0.0.1:0".parse().unwrap()));
         let mut server = Server::bind(server).unwrap();
-        let routes = routes(&mut server, AppConfig::default(), system, others()).unwrap();
+        #[cfg_attr(not(feature = "conflicts"), allow(unused_mut, reason = "the mitigation has routes"))]
+        let mut others = others();
+        #[cfg(feature = "conflicts")]
+        others.extend(conflicts::add_to(&mut server, conflicts::ConflictConfig::default()).unwrap());
+        let routes = routes(&mut server, AppConfig::default(), system, others).unwrap();
         assert_eq!(API.faults(&routes), Vec::<String>::new());
     }
 }

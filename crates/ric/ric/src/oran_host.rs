@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use alarms::Alarms;
 use ferric::link::{self, Address};
 use ferric::server::Server;
 pub use oran::manager::Commands;
@@ -18,7 +19,7 @@ pub struct OranConfig {
     pub rmr: Option<Address>,
     /// Records for the route tables of xApps beside those of the RIC. Default: none.
     pub rmr_routes: Vec<String>,
-    /// The REST interfaces of the platform: those of the subscription manager, if there is RMR, of the E2 manager and of the app
+    /// The REST interfaces of the platform: those of the subscription manager, if there is RMR, of the E2 manager, app manager and alarm
     /// manager. Default: none.
     pub rest: Option<SocketAddr>,
     /// The file of the commands of xApps that may be started. Default: none, and nothing is started.
@@ -52,6 +53,8 @@ pub(crate) struct OranSetup {
     messaging: Option<MessagingSetup>,
     rest: Option<rest::ServerConfig>,
     commands: Option<Commands>,
+    /// The bound of an xApp's outbox, for alarms.
+    outbox_octets: usize,
 }
 
 impl OranSetup {
@@ -73,7 +76,7 @@ impl OranSetup {
             rest.max_host_percent = config.server.controller.max_host_percent;
             rest
         });
-        OranSetup { messaging, rest, commands }
+        OranSetup { messaging, rest, commands, outbox_octets: config.server.link.outbox_octets }
     }
 
     /// Adds the services to a RIC, and serves.
@@ -84,7 +87,7 @@ impl OranSetup {
             commands => Some(manage(commands, server, messaging.as_ref())?),
         };
         let rest = match self.rest {
-            Some(config) => Some(serve(config, server, messaging.as_ref(), manager.as_ref())?),
+            Some(config) => Some(serve(config, server, messaging.as_ref(), manager.as_ref(), self.outbox_octets)?),
             None => None,
         };
         Ok(OranHost { rest, manager, messaging })
@@ -113,9 +116,13 @@ fn serve(
     server: &mut Server,
     messaging: Option<&MessagingHandle>,
     manager: Option<&Manager>,
+    outbox_octets: usize,
 ) -> Result<rest::Server, ferric::Error> {
     let mut routes = oran::e2_manager::add_to(server)?;
     routes.extend(manager.into_iter().flat_map(Manager::routes));
+    let alarms = Alarms::default();
+    alarms::add_to(server, &alarms, outbox_octets)?;
+    routes.extend(alarms::routes(&alarms));
     routes.extend(messaging.into_iter().flat_map(oran::subscription::routes));
     let address = config.address;
     let config = rest::ServerConfig { log_budget: server.log_budget(), ..config };

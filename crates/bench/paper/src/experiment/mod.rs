@@ -3,6 +3,7 @@
 //! The RAN advances in steps and stands until the xApp has evaluated the reports of a step and its controls are answered, so an
 //! experiment gives the same result on every machine.
 
+mod conflicts;
 mod energy_saving;
 mod load_balancing;
 mod recording;
@@ -15,12 +16,13 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use ferric::Endpoint;
 use ferric::link::Address;
 use ferric::xapp::{Error, Ric, XappConfig};
 use ran::scenario::ScenarioFolders;
@@ -30,6 +32,7 @@ use use_cases::PeriodicXapp;
 use super::testbed::{PATIENCE, start_ric};
 use super::{Context, FigureReport};
 
+pub(super) use conflicts::conflicts;
 pub(super) use energy_saving::energy_saving;
 pub(super) use load_balancing::load_balancing;
 pub(super) use recording::{CellSample, Recording};
@@ -108,21 +111,13 @@ impl Experiment {
     fn record(&self, seed: u64, steps: u64, is_controlled: bool) -> anyhow::Result<Recording> {
         let scenario = self.scenario(seed)?;
         let (ric, addresses) = start_ric()?;
-        let config = RanConfig { rics: vec![addresses.e2.clone()], scenario, is_stepped: true, ..RanConfig::default() };
-        let mut ran = Ran::new(config)?;
-        ran.step(OFFSET)?;
-        let nodes = ran.network().cells();
-        let begun = Instant::now();
-        while ran.up() < nodes {
-            ran.poll(Some(Duration::from_millis(10)))?;
-            if begun.elapsed() > PATIENCE {
-                bail!("{} of {nodes} nodes are connected after {} s", ran.up(), PATIENCE.as_secs());
-            }
-        }
-        let controller = if is_controlled { Some(self.controller(&addresses.xapp)?) } else { None };
-        if let Some(controller) = &controller {
-            controller.serve(&mut ran)?;
-        }
+        let mut ran = start_ran(&addresses.e2, scenario)?;
+        let controller = if is_controlled {
+            let (make, period_ms) = (self.xapp, self.period.as_millis() as u32); // seconds
+            Some(Controller::start(&addresses.xapp, "experiment", &mut ran, move |ric| make(ric, period_ms))?)
+        } else {
+            None
+        };
         let mut recording = Recording::new(&ran.network(), self.period);
         for _ in 0..steps {
             ran.step(self.period)?;
@@ -136,39 +131,70 @@ impl Experiment {
         ric.end()?;
         Ok(recording)
     }
-
-    /// Starts the xApp on a thread of its own.
-    fn controller(&self, ric: &Address) -> anyhow::Result<Controller> {
-        let config = XappConfig { reconnect: None, ..XappConfig::default() };
-        let ric = Ric::options().address(ric.to_string()).name("experiment").config(config).connect()?;
-        let (results, steps) = mpsc::channel();
-        let (session, make, period_ms) = (ric.clone(), self.xapp, self.period.as_millis() as u32); // seconds
-        let thread = std::thread::spawn(move || {
-            let mut app = match make(&session, period_ms) {
-                Ok(app) => app,
-                Err(error) => return drop(results.send(Err(error))),
-            };
-            let mut sent = results.send(Ok(true));
-            // the experiment drops its receiver at the end
-            while sent.is_ok() {
-                sent = results.send(app.step(&mut |_| ()));
-            }
-        });
-        Ok(Controller { ric, steps, thread: Some(thread) })
-    }
 }
 
-/// An xApp that runs on a thread of its own.
+/// Starts a RAN that advances in steps, and waits until its nodes are connected.
+fn start_ran(ric: &Endpoint, scenario: Scenario) -> anyhow::Result<Ran> {
+    let config = RanConfig { rics: vec![ric.clone()], scenario, is_stepped: true, ..RanConfig::default() };
+    let mut ran = Ran::new(config)?;
+    ran.step(OFFSET)?;
+    let nodes = ran.network().cells();
+    let begun = Instant::now();
+    while ran.up() < nodes {
+        ran.poll(Some(Duration::from_millis(10)))?;
+        if begun.elapsed() > PATIENCE {
+            bail!("{} of {nodes} nodes are connected after {} s", ran.up(), PATIENCE.as_secs());
+        }
+    }
+    Ok(ran)
+}
+
+/// An xApp that runs on a thread of its own, step by step.
 struct Controller {
     ric: Ric,
+    /// Has it do the next step.
+    next: Sender<()>,
     /// A result once it is ready, and one of each period: `false` at the end of the session.
     steps: Receiver<Result<bool, Error>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Controller {
-    /// Serves the RAN until the xApp has done its step. The model stands.
+    /// Starts an xApp, and serves the RAN until it is ready.
+    fn start(
+        ric: &Address,
+        name: &str,
+        ran: &mut Ran,
+        make: impl FnOnce(&Ric) -> Result<Box<dyn PeriodicXapp>, Error> + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let config = XappConfig { reconnect: None, ..XappConfig::default() };
+        let ric = Ric::options().address(ric.to_string()).name(name).config(config).connect()?;
+        let ((results, steps), (next, turns)) = (mpsc::channel(), mpsc::channel());
+        let session = ric.clone();
+        let thread = std::thread::spawn(move || {
+            let mut app = match make(&session) {
+                Ok(app) => app,
+                Err(error) => return drop(results.send(Err(error))),
+            };
+            let mut sent = results.send(Ok(true));
+            // the experiment drops both channels at the end
+            while sent.is_ok() && turns.recv().is_ok() {
+                sent = results.send(app.step(&mut |_| ()));
+            }
+        });
+        let controller = Controller { ric, next, steps, thread: Some(thread) };
+        controller.wait(ran)?;
+        Ok(controller)
+    }
+
+    /// Has the xApp do its step, and serves the RAN until that is done. The model stands.
     fn serve(&self, ran: &mut Ran) -> anyhow::Result<()> {
+        // without a receiver, `wait` says why
+        let _ = self.next.send(());
+        self.wait(ran)
+    }
+
+    fn wait(&self, ran: &mut Ran) -> anyhow::Result<()> {
         let begun = Instant::now();
         loop {
             match self.steps.try_recv() {
@@ -189,6 +215,7 @@ impl Drop for Controller {
     fn drop(&mut self) {
         // the xApp sees the end of its session, and that its result has no receiver
         drop(std::mem::replace(&mut self.steps, mpsc::channel().1));
+        drop(std::mem::replace(&mut self.next, mpsc::channel().0));
         self.ric.close();
         // a panic has been reported by `serve`
         drop(self.thread.take().map(JoinHandle::join));

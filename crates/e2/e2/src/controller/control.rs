@@ -8,6 +8,7 @@ use e2ap::{
 };
 use per::Octets;
 
+use super::mediation::{Mediation, RequestedControl};
 use super::records::{Control, Request};
 use super::{Consumer, ControlOutcome, Controller, EndedControl, Event, Misuse, NodeId, RequestEvent, Ticket};
 use crate::protocol_error::or_unspecified;
@@ -35,10 +36,88 @@ impl Controller {
         call_process_id: Option<&[u8]>,
         ack: bool,
     ) -> Result<(), Misuse> {
+        self.check_control(consumer, node, function, header, message, call_process_id)?;
+        let Controller { mediator, nodes, identities, .. } = self;
+        let (Some(mediator), Some(of)) = (mediator, nodes.get(&node)) else {
+            return self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
+        };
+        let identity = identities.get(&consumer);
+        let requested = RequestedControl {
+            now,
+            consumer,
+            identity,
+            ticket,
+            node: of,
+            function,
+            header,
+            message,
+            call_process_id,
+            ack,
+        };
+        match mediator.mediate(&requested) {
+            Mediation::Send => {
+                let sent = self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
+                self.note_unsent(now, consumer, ticket, sent)
+            }
+            Mediation::Change { header, message } => {
+                let (header, message) = (&header, &message);
+                let sent = self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
+                self.note_unsent(now, consumer, ticket, sent)
+            }
+            Mediation::Refuse(cause) => {
+                let control = Control { node, function, consumer, ticket, ack, sent: now, content: None };
+                self.control_ended(now, control, ControlOutcome::Failed { cause, outcome: None });
+                Ok(())
+            }
+            Mediation::Hold => Ok(()),
+        }
+    }
+
+    /// Tells the mediator that a control which it has admitted was not sent.
+    fn note_unsent(
+        &mut self,
+        now: Time,
+        consumer: Consumer,
+        ticket: Ticket,
+        sent: Result<(), Misuse>,
+    ) -> Result<(), Misuse> {
+        if let (Err(_), Some(mediator)) = (&sent, &mut self.mediator) {
+            // all other faults were excluded before
+            let outcome = ControlOutcome::Misuse(super::RefusalCode::NoRequestId);
+            mediator.control_ended(now, consumer, ticket, &outcome);
+        }
+        sent
+    }
+
+    /// Checks that a control can be sent.
+    pub(super) fn check_control(
+        &self,
+        consumer: Consumer,
+        node: NodeId,
+        function: RanFunctionId,
+        header: &[u8],
+        message: &[u8],
+        call_process_id: Option<&[u8]>,
+    ) -> Result<(), Misuse> {
         self.check_function(node, function)?;
         let octets = header.len() + message.len() + call_process_id.map_or(0, <[u8]>::len);
         self.check_room(consumer, octets, 0)?;
-        self.check_share(consumer, node, octets)?;
+        self.check_share(consumer, node, octets)
+    }
+
+    #[allow(clippy::too_many_arguments)] // the fields of the message
+    pub(super) fn send_control(
+        &mut self,
+        now: Time,
+        consumer: Consumer,
+        ticket: Ticket,
+        node: NodeId,
+        function: RanFunctionId,
+        header: &[u8],
+        message: &[u8],
+        call_process_id: Option<&[u8]>,
+        ack: bool,
+    ) -> Result<(), Misuse> {
         let octets = header.len() + message.len();
         let content =
             self.kept_controls.has_room(consumer, octets).then(|| Box::new((header.to_vec(), message.to_vec())));
@@ -131,6 +210,9 @@ impl Controller {
     /// Reports the outcome of a control that is no longer in the table.
     pub(super) fn control_ended(&mut self, now: Time, control: Control, outcome: ControlOutcome) {
         let Control { node, function, consumer, ticket, sent, content, .. } = control;
+        if let Some(mediator) = &mut self.mediator {
+            mediator.control_ended(now, consumer, ticket, &outcome);
+        }
         if self.config.kept_control_octets > 0 {
             let (duration, outcome) = (now - sent, outcome.clone());
             let ended = EndedControl { consumer, node, function, content, duration, outcome };

@@ -3,7 +3,7 @@
 //! Each procedure has a file of its own that names its clause and its scenarios. The files below them hold data and use no
 //! procedure: [`ids`], [`spec`], [`outcomes`], [`node`], [`event`] and [`config`] are the public types; [`records`] holds
 //! the state of each request, [`requests`] the table of request ids, [`quotas`] the use that each consumer makes of it,
-//! [`sharing`] the index of subscriptions that consumers may share, [`unsent`] what waits for nodes that read slowly, [`hosts`] what one host may have, [`procedures`] the transactions of node-level
+//! [`mediation`] has the mediator of controls decide, [`sharing`] the index of subscriptions that consumers may share, [`unsent`] what waits for nodes that read slowly, [`hosts`] what one host may have, [`procedures`] the transactions of node-level
 //! procedures. [`dispatch`] decodes and dispatches received PDUs, [`answer`] answers erroneous ones, and [`restore`]
 //! suspends and resumes subscriptions. This file holds the machine itself and its timers.
 
@@ -20,6 +20,7 @@ mod hosts;
 mod ids;
 mod indication;
 mod kept_controls;
+mod mediation;
 mod modification;
 mod modification_required;
 mod node;
@@ -64,6 +65,7 @@ pub use config::ControllerConfig;
 pub use event::{EndedControl, Event, Indication, LostReason, Routed};
 pub use ids::{Consumer, NodeId, SubscriptionId, Ticket};
 pub use indication::Route;
+pub use mediation::{ConsumerIdentity, Mediation, Mediator, ReleasedControl, RequestedControl};
 pub use node::{Components, Node, RanFunction};
 pub use outcomes::{
     ConnectionOutcome, ControlOutcome, Misuse, ModifyOutcome, QueryOutcome, RefusalCode, RequestEvent, SubscribeError,
@@ -151,6 +153,10 @@ pub struct Controller {
     restored: SharingIndex,
     quotas: Quotas,
     kept_controls: KeptControls,
+    /// What decides on controls before they are sent.
+    mediator: Option<Box<dyn Mediator>>,
+    /// Who the consumers are.
+    identities: HashMap<Consumer, ConsumerIdentity>,
     /// Subscriptions that wait for their nodes to set up again.
     suspended: HashMap<GlobalE2NodeId, BTreeSet<u32>>,
     suspended_count: usize,
@@ -178,6 +184,8 @@ impl Controller {
             nodes: BTreeMap::new(),
             by_key: HashMap::new(),
             joined: HashMap::new(),
+            mediator: None,
+            identities: HashMap::new(),
             octets_of_nodes: 0,
             next_node: 1,
             transaction: 0,
@@ -385,13 +393,16 @@ impl Controller {
                 Deadline::Request(place, deadline) => self.request_timeout(now, place, deadline),
             }
         }
+        self.mediate_due(now);
     }
 
     /// Returns the time at which [`Controller::handle_timeout`] must be called.
     #[must_use]
     pub fn poll_timeout(&mut self) -> Option<Time> {
+        let of_mediator = self.mediator_timeout();
         let Controller { timers, assocs, requests, .. } = self;
-        timers.next_current(|deadline| deadline.is_current(assocs, requests))
+        let of_procedures = timers.next_current(|deadline| deadline.is_current(assocs, requests));
+        [of_procedures, of_mediator].into_iter().flatten().min()
     }
 
     /// Appends the next PDU to send to `out` and returns its association.
@@ -468,6 +479,9 @@ impl Controller {
             self.suspend(now, id, node.global_id);
         }
         self.drop_requests(now, id, SubscriptionEnd::NodeLost);
+        if let Some(mediator) = &mut self.mediator {
+            mediator.node_lost(now, id);
+        }
         self.events.push_back(Event::NodeLost { node: id, global_id: node.global_id, reason });
     }
 

@@ -37,6 +37,10 @@ impl Controller {
 
     /// Drops a consumer and all its requests, without further events to it.
     pub fn drop_consumer(&mut self, now: Time, consumer: Consumer) {
+        self.identities.remove(&consumer);
+        if let Some(mediator) = &mut self.mediator {
+            mediator.consumer_gone(now, consumer);
+        }
         for place in self.quotas.forget(consumer) {
             match self.requests.get_mut(place) {
                 Some(Request::Subscription(s)) => {

@@ -9,7 +9,10 @@ use per::Gather;
 
 use super::nodes;
 use crate::outbox::Outbox;
-use crate::{AssocId, CloseReason, Consumer, Controller, Notice, Selection, SubscriptionId, Ticket, Time, XappRights};
+use crate::{
+    AssocId, CloseReason, Consumer, ConsumerIdentity, Controller, Notice, Selection, SubscriptionId, Ticket, Time,
+    XappRights,
+};
 
 /// Consumer ids from here on belong to this host.
 const FIRST_CONSUMER: u32 = 1 << 31;
@@ -47,6 +50,8 @@ pub(super) struct Session {
     pub(super) next_ticket: u32,
     /// Its rights; without them it may do everything.
     pub(super) rights: Option<Arc<XappRights>>,
+    /// The name in its certificate, if it has one.
+    pub(super) certificate: Option<Box<str>>,
     /// The number of invalid or unauthorized requests; a notice reports each power of two.
     pub(super) misuses: u64,
 }
@@ -131,6 +136,13 @@ impl E42Host {
         }
     }
 
+    /// Sets the name in the certificate of an xApp, before its setup. Without one its name is `e42:` and its number.
+    pub fn set_certificate(&mut self, assoc: AssocId, name: &str) {
+        if let Some(session) = self.sessions.get_mut(&assoc) {
+            session.certificate = Some(name.into());
+        }
+    }
+
     /// Reports that the association of an xApp has ended. All its requests end.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
         if let Some(Session { open: Some((xapp_id, consumer)), .. }) = self.sessions.remove(&assoc) {
@@ -187,7 +199,7 @@ impl E42Host {
     }
 
     /// Answers a setup. A repeated one is answered like the first, since the xApp repeats it after a timeout.
-    fn setup(&mut self, assoc: AssocId, controller: &Controller) {
+    fn setup(&mut self, assoc: AssocId, controller: &mut Controller) {
         let Some(session) = self.sessions.get(&assoc) else { return };
         let (xapp_id, _) = match session.open {
             Some(open) => open,
@@ -202,6 +214,10 @@ impl E42Host {
                 self.xapp_ids.insert(open.0);
                 if let Some(session) = self.sessions.get_mut(&assoc) {
                     session.open = Some(open);
+                    let (certificate, rights) = (session.certificate.clone(), session.rights.clone());
+                    let is_authenticated = certificate.is_some();
+                    let name = certificate.unwrap_or_else(|| format!("e42:{}", open.0.0).into());
+                    controller.introduce(open.1, ConsumerIdentity { name, is_authenticated, rights });
                 }
                 open
             }

@@ -96,9 +96,13 @@ impl E42Host {
         self.check_xapp(assoc, request.xapp_id == xapp_id)?;
         let node = find(controller, request.global_e2_node_id)?;
         let function = request.ran_function_id;
-        self.check_rights(assoc, controller, node, function, |rights, node| {
+        let allowed = self.check_rights(assoc, controller, node, function, |rights, node| {
             if rights.may_control(node, function) { Ok(()) } else { Err(Lacking::Control) }
-        })?;
+        });
+        if allowed.is_err() {
+            controller.control_not_allowed(now, consumer, node, function);
+        }
+        allowed?;
         let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
         let ticket = session.ticket(request.request_id, function);
         let (header, message) = (request.header.to_cow(), request.message.to_cow());

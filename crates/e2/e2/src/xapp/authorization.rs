@@ -18,6 +18,13 @@ impl XappHost {
         }
     }
 
+    /// Sets the name in the certificate of an xApp, before its hello. Without one it has the name that it gives itself.
+    pub fn set_certificate(&mut self, assoc: AssocId, name: &str) {
+        if self.sessions.contains_key(&assoc) {
+            self.certificates.insert(assoc, name.into());
+        }
+    }
+
     /// Refuses an xApp without any rights and closes its association.
     pub fn refuse(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
         self.send(assoc, &RicMessage::Refused(RefusalCode::NotAllowed));

@@ -9,7 +9,7 @@ use crate::outbox::Outbox;
 use crate::xapp::protocol::{PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
 use crate::xapp::wire::MAX_REVISION;
 use crate::{
-    AssocId, CloseReason, Consumer, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, NodeId, Notice,
+    AssocId, CloseReason, Consumer, ConsumerIdentity, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, NodeId, Notice,
     QueryOutcome, RefusalCode, RequestEvent, SubscribeError, Time, XappRights,
 };
 
@@ -27,6 +27,8 @@ pub struct XappHost {
     pub(super) hints: Vec<FunctionHint>,
     /// The rights of authenticated sessions; the others may do everything.
     pub(super) rights: HashMap<AssocId, Arc<XappRights>>,
+    /// The names of the certificates of authenticated sessions.
+    pub(super) certificates: HashMap<AssocId, Box<str>>,
     pub(super) next_consumer: u32,
     pub(super) outbox: Outbox,
     pub(super) closes: VecDeque<(AssocId, CloseReason)>,
@@ -86,6 +88,7 @@ impl XappHost {
             behind: VecDeque::new(),
             hints: Vec::new(),
             rights: HashMap::new(),
+            certificates: HashMap::new(),
             next_consumer: FIRST_XAPP,
             outbox: Outbox::default(),
             closes: VecDeque::new(),
@@ -143,6 +146,7 @@ impl XappHost {
     /// Reports that the association of an xApp has ended. All its requests end.
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
         self.rights.remove(&assoc);
+        self.certificates.remove(&assoc);
         if let Some(Session::Open { consumer, .. }) = self.sessions.remove(&assoc) {
             self.by_consumer.remove(&consumer);
             controller.drop_consumer(now, consumer);
@@ -180,6 +184,9 @@ impl XappHost {
         };
         let Some(consumer) = session else { return };
         if let Some(refusal) = self.denial(assoc, &message, controller) {
+            if let XappMessage::Control { node, function, .. } = &message {
+                controller.control_not_allowed(now, consumer, *node, *function);
+            }
             return self.send(assoc, &refusal);
         }
         match message {
@@ -246,6 +253,15 @@ impl XappHost {
             return self.reject(now, assoc, RefusalCode::Version, "no common protocol version", controller);
         }
         let consumer = self.next_consumer();
+        let certificate = self.certificates.get(&assoc);
+        controller.introduce(
+            consumer,
+            ConsumerIdentity {
+                name: certificate.cloned().unwrap_or_else(|| name.as_str().into()),
+                is_authenticated: certificate.is_some(),
+                rights: self.rights.get(&assoc).cloned(),
+            },
+        );
         let unannounced = self.announced.clone();
         let (changed, hidden) = (BTreeSet::new(), BTreeSet::new());
         self.sessions

@@ -142,6 +142,9 @@ impl Server {
                 Admission::Refused => true,
             }
         };
+        if let (false, Some(identity)) = (is_node, identity) {
+            self.apps.host.set_certificate(assoc, &identity.to_string());
+        }
         entry.admitted = !is_refused;
         self.apps.hosts.admit(assoc, peer, identity);
         if is_refused {

@@ -208,6 +208,9 @@ impl Server {
         {
             info!(%xapp, %certificate, "E42 xApp authenticated");
         }
+        if let Some(certificate) = identity {
+            self.apps.e42.host.set_certificate(assoc, &certificate.to_string());
+        }
         let without = || self.config.e42.as_ref().and_then(|e42| e42.without_certificate.clone());
         let rights = match (self.config.rights.of_xapp(identity), identity) {
             (Admission::Unknown, _) => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use e2::topology::UeChange;
 use e2::topology::{RanDatabase, RanEvent, UeName, UeRef};
 use e2::{
-    ConnectionOutcome, ConnectionUpdate, Consumer, Controller, EndedControl, Event, Indication, Misuse, Node, NodeId,
+    ConnectionOutcome, ConnectionUpdate, Consumer, ConsumerIdentity, Controller, EndedControl, Event, Indication, Misuse, Node, NodeId,
     RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, Time, XappHost,
 };
 use e2ap::{Cause, RanFunctionId, RicActionId, RicControlAckRequest, RicControlRequest, RicRequestId};
@@ -183,6 +183,12 @@ impl IappContext<'_> {
         self.ran.forget_ue(node, name)
     }
 
+    /// Returns the time of the server.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
     /// Returns the nodes that are up.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.controller.nodes()
@@ -265,6 +271,26 @@ impl IappContext<'_> {
         let ack = control.ack_request != Some(RicControlAckRequest::NoAck);
         self.controller.control(now, consumer, ticket, node, function, &header, &message, call.as_deref(), ack)?;
         Ok(ticket)
+    }
+
+    /// As [`IappContext::relay_control`], in the name of a sender that is not known to the server: the mediator of controls
+    /// distinguishes the senders of the app by it.
+    ///
+    /// # Errors
+    /// When the command is invalid.
+    pub fn relay_control_of(
+        &mut self,
+        sender: &str,
+        node: NodeId,
+        control: &RicControlRequest<'_>,
+    ) -> Result<Ticket, Misuse> {
+        let own = self.controller.identity(self.consumer).cloned();
+        self.controller.introduce(self.consumer, ConsumerIdentity::named(sender));
+        let result = self.relay_control(node, control);
+        if let Some(own) = own {
+            self.controller.introduce(self.consumer, own);
+        }
+        result
     }
 
     /// Returns the RIC request id of a subscription: that of its indications.

@@ -54,7 +54,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use e2::topology::RanDatabase;
-use e2::{AssocId, Controller, E42Host, Time, XappHost};
+use e2::{AssocId, Consumer, ConsumerIdentity, Controller, E42Host, Mediator, Time, XappHost};
 use link::{Address, Events, Listener, MemoryBudget, Poll, Scratch, Ticker};
 use tracing::error;
 
@@ -215,7 +215,14 @@ impl Server {
 
     /// Adds an iApp. It gets the events that happen from now on.
     pub fn add_iapp(&mut self, iapp: Box<dyn Iapp>) {
+        let consumer = Consumer(self.apps.iapps.len() as u32); // a program has few of them
+        self.controller.introduce(consumer, ConsumerIdentity::named(iapp.name()));
         self.apps.iapps.push(iapp);
+    }
+
+    /// Has a mediator decide on all controls: of xApps, and of the iApps. Without one, controls are sent as they are.
+    pub fn set_mediator(&mut self, mediator: Box<dyn Mediator>) {
+        self.controller.set_mediator(mediator);
     }
 
     /// Traces one indication in `one_in` on each event loop. To be called once. Without it, indications cost nothing more: there is a

@@ -221,6 +221,9 @@ impl Messaging {
     fn control(&mut self, connection: ConnectionId, message: &Message<'_>, ric: &mut IappContext<'_>) {
         let node = self.node(message.meid());
         let version = node.map_or(Version::V2_03, |(_, version)| version);
+        let sender = self.endpoint_of_sender(connection, message);
+        let sender = sender.or_else(|| self.links.ends(connection).map(|(_, host, _)| host.to_string()));
+        let sender = format!("rmr:{}", sender.unwrap_or_default());
         let sent = pdus::with_control(message.payload, version, |request| {
             let reference = Reference {
                 request_id: request.request_id,
@@ -229,7 +232,7 @@ impl Messaging {
                 version,
             };
             let sent = match node {
-                Some((node, _)) => ric.relay_control(node, request),
+                Some((node, _)) => ric.relay_control_of(&sender, node, request),
                 None => Err(Misuse::UnknownNode),
             };
             (reference, sent)

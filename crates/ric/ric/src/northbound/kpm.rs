@@ -7,16 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use e2sm::Arena;
 use e2sm::common::{CellReference, Cgi};
 use e2sm::kpm::{
-    ActionDefinition, Detection, EveryUe, IndicationMessage, MeasurementRequest, MeasurementType,
-    RanFunctionDefinition, ReportRequest, Revision, Row, Scope,
+    ActionDefinition, Detection, EveryUe, IndicationMessage, MeasurementRequest, MeasurementType, ReportRequest, Row, Scope,
 };
 use ferric::e2::topology::UeReference;
-use ferric::e2::{
-    Action, Indication, Node, NodeId, RequestEvent, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
-};
-use ferric::e2ap::{GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType};
+use ferric::e2::{Indication, Node, NodeId, RequestEvent, SubscriptionId, SubscriptionOrder, Ticket};
+use ferric::e2ap::GlobalE2NodeId;
 use ferric::server::IappContext;
-use iapp_rest::Job;
+use iapp_rest::{Job, PlannedReport, plan_report};
 use rest::{Operation, Parameter, Problem, Request, Response, Route, StreamEvent, StreamForms, StreamSender};
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
@@ -339,11 +336,8 @@ fn find_cell(cell: &str, known: &[KnownCell<'_>], nodes: &[Node]) -> Vec<(Global
     named.filter_map(at_node).collect()
 }
 
-/// The function, how it is encoded, the subscription, and its encoded action definition.
-pub(super) type Planned = (RanFunctionId, Detection, SubscriptionSpec, Vec<u8>);
-
 /// Plans the subscription of a stream at a node; `None` if the node has no KPM function that is known.
-fn plan(request: &KpmRequest, scope: Scope<'_>, node: &Node) -> Result<Option<Planned>, String> {
+fn plan(request: &KpmRequest, scope: Scope<'_>, node: &Node) -> Result<Option<PlannedReport>, String> {
     let measurements: Vec<_> = request.measurements.iter().map(|name| MeasurementRequest::named(name)).collect();
     let wanted = ReportRequest {
         measurements: &measurements,
@@ -352,29 +346,6 @@ fn plan(request: &KpmRequest, scope: Scope<'_>, node: &Node) -> Result<Option<Pl
         scope,
     };
     plan_report(&wanted, node)
-}
-
-/// Plans a subscription to reports at a node; `None` if the node has no KPM function that is known.
-pub(super) fn plan_report(wanted: &ReportRequest<'_>, node: &Node) -> Result<Option<Planned>, String> {
-    for function in &node.functions {
-        let detected = Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
-        let Ok(detection) = detected else { continue };
-        let (revision, wire) = (detection.revision, detection.wire);
-        if matches!(revision, Revision::V1_00 | Revision::V2_00) {
-            continue;
-        }
-        let arena = Arena::new();
-        let of_error = |error: e2sm::Error| error.to_string();
-        let definition = RanFunctionDefinition::decode_in(&function.definition, revision, wire, &arena);
-        let plan = wanted.plan(&definition.map_err(of_error)?, revision).map_err(of_error)?;
-        let (mut event_trigger, mut action) = (Vec::new(), Vec::new());
-        plan.trigger.encode_in(revision, wire, &mut event_trigger).map_err(of_error)?;
-        plan.action.encode_in(revision, wire, &mut action).map_err(of_error)?;
-        let (id, kind) = (RicActionId(1), RicActionType::Report);
-        let actions = vec![Action { id, kind, definition: Some(action.clone()), subsequent: None }];
-        return Ok(Some((function.id, detection, SubscriptionSpec { event_trigger, actions }, action)));
-    }
-    Ok(None)
 }
 
 /// Returns an event for each UE of a report, or one for a cell.

@@ -13,11 +13,10 @@ use e2sm::kpm::{
 use ferric::e2::topology::UeReference;
 use ferric::e2::{Indication, Node, NodeId, RequestEvent, SubscriptionId, SubscriptionOrder, Ticket};
 use ferric::server::{IappContext, IappWaker};
+use iapp_rest::plan_report;
 use rest::{Parameter, Problem, Reply, Request, Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::kpm::plan_report;
 
 /// The most verifications in progress; further ones are answered with 503.
 const MAX_VERIFICATIONS: usize = 64;

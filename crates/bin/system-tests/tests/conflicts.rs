@@ -1,0 +1,169 @@
+//! Conflict mitigation and the audit log: a RIC, an emulated RAN, and xApps over the RIC's own link.
+
+use std::path::PathBuf;
+
+use audit::{AuditLog, LogConfig, Verdict, verify};
+use conflicts::{ConflictConfig, ConflictRules};
+use ferric::e2ap::{Cause, CauseRicRequest};
+use ferric::xapp::{Error, Quota, Ric};
+use ran::{RanConfig, Scenario};
+use serde_json::{Value, json};
+use system_tests::{TestRan, TestRic, eventually};
+
+/// A RIC with rules, and an emulated RAN of two cells.
+struct World {
+    ric: TestRic,
+    _ran: TestRan,
+}
+
+impl World {
+    fn start(rules: &str, audit: Option<AuditLog>) -> World {
+        let rules = ConflictRules::parse(rules).unwrap();
+        let conflicts = ConflictConfig { rules, audit, clock: None };
+        let ric = TestRic::with(|config| config.conflicts = Some(conflicts));
+        let scenario = Scenario::with_mixed_traffic(2, 2, 1);
+        let ran = TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() });
+        World { ric, _ran: ran }
+    }
+
+    fn xapp(&self, name: &str) -> Ric {
+        let ric = Ric::options().address(self.ric.xapp.to_string()).name(name).connect().unwrap();
+        eventually("both nodes are known", || ric.nodes().unwrap().len() == 2);
+        ric
+    }
+
+    fn decisions(&self) -> Vec<Value> {
+        let document = self.ric.rest.get("/v1/conflicts/decisions");
+        document["decisions"].as_array().unwrap().clone()
+    }
+}
+
+fn quota(max_percent: u8) -> Quota {
+    Quota { max_percent, ..Quota::default() }
+}
+
+/// The cause with which the RIC or a node has refused.
+fn cause<T: std::fmt::Debug>(result: Result<T, Error>) -> Cause {
+    match result {
+        Err(Error::Refused { cause, .. }) => cause,
+        other => panic!("a refusal: {other:?}"),
+    }
+}
+
+const REFUSED: Cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
+
+#[test]
+fn second_xapp_is_refused_a_ue_that_the_first_one_controls() {
+    let world = World::start("[[rule]]\nparameter = \"rc/2/1\"\npolicy = \"first\"\nhold_ms = 600000", None);
+    let (first, second) = (world.xapp("first"), world.xapp("second"));
+    eventually("UEs are known", || first.ues().unwrap().len() == 4 && second.ues().unwrap().len() == 4);
+    let ues: Vec<_> = first.ues().unwrap().iter().map(|ue| ue.reference().to_string()).collect();
+    first.ue(&*ues[0]).unwrap().drx(160).unwrap();
+    assert_eq!(cause(second.ue(&*ues[0]).unwrap().drx(320)), REFUSED);
+    second.ue(&*ues[1]).unwrap().drx(320).unwrap();
+    first.ue(&*ues[0]).unwrap().drx(80).unwrap();
+    let decisions = world.decisions();
+    assert_eq!(decisions.len(), 1, "{decisions:?}");
+    let conflict = &decisions[0]["conflict"];
+    assert_eq!((&decisions[0]["xapp"], &decisions[0]["decision"]), (&json!("second"), &json!("refused")));
+    assert_eq!((&conflict["kind"], &conflict["with"]), (&json!("direct"), &json!("first")), "{conflict}");
+    let holders = world.ric.rest.get("/v1/conflicts/holders");
+    let of_first = |holder: &&Value| holder["xapp"] == "first" && holder["node"].is_string();
+    assert!(holders["holders"].as_array().unwrap().iter().any(|holder| of_first(&holder)), "{holders}");
+    let counters = world.ric.rest.get("/v1/conflicts");
+    assert_eq!((&counters["sent"], &counters["refused"]), (&json!(3), &json!(1)), "{counters}");
+}
+
+#[test]
+fn rest_is_an_app_like_the_others() {
+    let world = World::start("[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"first\"\nhold_ms = 600000", None);
+    let xapp = world.xapp("slicer");
+    let ues = world.ric.rest.eventually("/v1/ues", |ues| ues["ues"].as_array().unwrap().len() == 4);
+    let ue = ues["ues"][0]["ue"].as_str().unwrap();
+    xapp.quota("1", quota(50)).unwrap();
+    let body = json!({ "slice": "1", "max_percent": 90 });
+    let answer = world.ric.rest.request("PUT", &format!("/v1/ues/{ue}/quota"), Some(body));
+    assert_eq!(answer.status, 409, "{answer:?}");
+}
+
+#[test]
+fn merged_quota_reaches_the_node_and_both_xapps_succeed() {
+    let world = World::start("[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"merge\"\nmerge = \"min\"\nhold_ms = 600000", None);
+    let (first, second) = (world.xapp("first"), world.xapp("second"));
+    first.quota("1", quota(30)).unwrap();
+    second.quota("1", quota(80)).unwrap();
+    let decisions = world.decisions();
+    assert_eq!(decisions.len(), 2, "one for each node: {decisions:?}");
+    assert!(decisions.iter().all(|decision| decision["decision"] == "changed"), "{decisions:?}");
+    // the share that a report shows is that of the smaller quota
+    let mut shares = second.kpm(["RRU.PrbTotDl"]).slice("1").every(200).unwrap();
+    let mut last = Vec::new();
+    eventually("the slice uses no more than 30 % and a tolerance", || {
+        let record = shares.next_record().unwrap().unwrap();
+        last.extend(record.number("RRU.PrbTotDl"));
+        last.iter().rev().take(4).filter(|share| **share <= 32.0).count() == 4
+    });
+}
+
+#[test]
+fn arbiter_is_asked_over_rest() {
+    let rules = "[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"ask\"\nhold_ms = 600000\ntimeout_ms = 20000";
+    let world = World::start(rules, None);
+    let (first, second) = (world.xapp("first"), world.xapp("second"));
+    let node = first.nodes().unwrap()[0].name();
+    first.node(&node).unwrap().quota("1", quota(30)).unwrap();
+    for accepts in [false, true] {
+        let (second, node) = (second.clone(), node.clone());
+        let asking = std::thread::spawn(move || second.node(&node).unwrap().quota("1", quota(80)));
+        let one = |document: &Value| document["questions"].as_array().unwrap().len() == 1;
+        let questions = world.ric.rest.eventually("/v1/conflicts/questions", one);
+        let question = &questions["questions"][0];
+        assert_eq!((&question["xapp"], &question["conflict"]["with"]), (&json!("second"), &json!("first")));
+        let path = format!("/v1/conflicts/questions/{}", question["question"]);
+        let answer = world.ric.rest.request("POST", &path, Some(json!({ "accept": accepts })));
+        assert_eq!(answer.status, 204, "{answer:?}");
+        let asked = asking.join().unwrap();
+        if accepts {
+            asked.unwrap();
+        } else {
+            assert_eq!(cause(asked), REFUSED);
+        }
+        assert_eq!(world.ric.rest.request("POST", &path, Some(json!({ "accept": true }))).status, 404);
+    }
+}
+
+#[test]
+fn silent_arbiter_costs_the_timeout_and_not_more() {
+    let rules = "[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"ask\"\nhold_ms = 600000\ntimeout_ms = 50";
+    let world = World::start(rules, None);
+    let (first, second) = (world.xapp("first"), world.xapp("second"));
+    first.quota("1", quota(30)).unwrap();
+    assert_eq!(cause(second.quota("1", quota(80))), Cause::RicRequest(CauseRicRequest::ControlTimerExpired));
+}
+
+#[test]
+fn audit_log_has_who_what_where_decision_and_outcome() {
+    let path: PathBuf = std::env::temp_dir().join(format!("ferric-audit-system-{}.log", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let log = AuditLog::start(LogConfig::new(&path)).unwrap();
+    let rules = "[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"first\"\nhold_ms = 600000";
+    let world = World::start(rules, Some(log.clone()));
+    let (first, second) = (world.xapp("first"), world.xapp("second"));
+    let node = first.nodes().unwrap()[0].name();
+    first.node(&node).unwrap().quota("1", quota(30)).unwrap();
+    assert_eq!(cause(second.node(&node).unwrap().quota("1", quota(80))), REFUSED);
+    drop(world);
+    log.finish();
+    let report = verify(&path, None).unwrap();
+    assert_eq!(report.verdict, Verdict::Intact);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let _ = std::fs::remove_file(&path);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<_> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!(events, ["start", "decision", "outcome", "decision"], "{text}");
+    assert_eq!((&lines[1]["xapp"], &lines[1]["node"]), (&json!("first"), &json!(node)));
+    assert!(lines[1]["settings"].as_str().unwrap().contains("rc/2/6/"), "{text}");
+    assert_eq!((&lines[1]["rights"], &lines[1]["authenticated"]), (&json!("all"), &json!(false)));
+    assert_eq!((&lines[2]["control"], &lines[2]["outcome"]), (&lines[1]["control"], &json!("the node acknowledged the control")));
+    assert_eq!((&lines[3]["decision"], &lines[3]["with"]), (&json!("refused"), &json!("first")), "{text}");
+}

@@ -1,0 +1,196 @@
+//! The mediation of controls: a mediator sees each control before it is sent, and its outcome.
+//!
+//! Consumers do not know of each other. A mediator has all their controls before it, so that it can keep two of them from setting
+//! the same parameter in turns, and record who changed what.
+
+use core::fmt;
+use std::sync::Arc;
+
+use e2ap::{Cause, CauseMisc, RanFunctionId};
+
+use super::records::Control;
+use super::{Consumer, ControlOutcome, Controller, Misuse, Node, NodeId, Ticket};
+use crate::{Time, XappRights};
+
+/// Who a consumer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsumerIdentity {
+    /// The name: that of the certificate if the consumer has one, otherwise the one that it gave itself.
+    pub name: Box<str>,
+    /// Whether a certificate confirms the name.
+    pub is_authenticated: bool,
+    /// Its rights, if they are limited.
+    pub rights: Option<Arc<XappRights>>,
+}
+
+impl ConsumerIdentity {
+    /// Returns the identity of a consumer without a certificate and without limits of its rights.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        ConsumerIdentity { name: name.into(), is_authenticated: false, rights: None }
+    }
+}
+
+/// A control that a consumer requests. It has been checked: it can be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestedControl<'a> {
+    /// The time.
+    pub now: Time,
+    /// The consumer.
+    pub consumer: Consumer,
+    /// Who that is; `None` for a consumer that was not introduced.
+    pub identity: Option<&'a ConsumerIdentity>,
+    /// The consumer's name of the request.
+    pub ticket: Ticket,
+    /// The node.
+    pub node: &'a Node,
+    /// The RAN function.
+    pub function: RanFunctionId,
+    /// The control header.
+    pub header: &'a [u8],
+    /// The control message.
+    pub message: &'a [u8],
+    /// The call process id, if the control answers an insert.
+    pub call_process_id: Option<&'a [u8]>,
+    /// Whether an acknowledgement is requested.
+    pub ack: bool,
+}
+
+/// What becomes of a control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mediation {
+    /// It is sent.
+    Send,
+    /// It is sent with another header and message, of about the same length.
+    Change {
+        /// The header.
+        header: Vec<u8>,
+        /// The message.
+        message: Vec<u8>,
+    },
+    /// It is not sent: its outcome is a failure with this cause.
+    Refuse(Cause),
+    /// It waits until the mediator releases it. The mediator keeps its content.
+    Hold,
+}
+
+/// A control that has waited, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleasedControl {
+    /// The consumer.
+    pub consumer: Consumer,
+    /// The consumer's name of the request.
+    pub ticket: Ticket,
+    /// The node.
+    pub node: NodeId,
+    /// The RAN function.
+    pub function: RanFunctionId,
+    /// Header and message.
+    pub content: (Vec<u8>, Vec<u8>),
+    /// The call process id, if the control answers an insert.
+    pub call_process_id: Option<Vec<u8>>,
+    /// Whether an acknowledgement is requested.
+    pub ack: bool,
+    /// The cause of its failure; `None` if it is to be sent.
+    pub refusal: Option<Cause>,
+}
+
+/// Decides on controls before they are sent. It is called by the controller and must not block.
+pub trait Mediator: fmt::Debug + Send {
+    /// Decides on a control.
+    fn mediate(&mut self, control: &RequestedControl<'_>) -> Mediation;
+
+    /// Notes that a consumer has no right to a control.
+    fn not_allowed(&mut self, now: Time, identity: Option<&ConsumerIdentity>, node: &Node, function: RanFunctionId);
+
+    /// Notes the outcome of a control that was sent or refused.
+    fn control_ended(&mut self, now: Time, consumer: Consumer, ticket: Ticket, outcome: &ControlOutcome);
+
+    /// Notes that a consumer is gone: what it has waiting is dropped.
+    fn consumer_gone(&mut self, now: Time, consumer: Consumer);
+
+    /// Notes that a node is lost.
+    fn node_lost(&mut self, now: Time, node: NodeId);
+
+    /// Returns when [`Mediator::handle_timeout`] must be called: at once if there is a control to release.
+    fn poll_timeout(&self) -> Option<Time>;
+
+    /// Processes what is due.
+    fn handle_timeout(&mut self, now: Time);
+
+    /// Returns the next control that has waited long enough.
+    fn poll_release(&mut self) -> Option<ReleasedControl>;
+}
+
+impl Controller {
+    /// Has a mediator decide on all controls from now on.
+    pub fn set_mediator(&mut self, mediator: Box<dyn Mediator>) {
+        self.mediator = Some(mediator);
+    }
+
+    /// Records who a consumer is, until [`Controller::drop_consumer`].
+    pub fn introduce(&mut self, consumer: Consumer, identity: ConsumerIdentity) {
+        self.identities.insert(consumer, identity);
+    }
+
+    /// Returns who a consumer is, if it was introduced.
+    #[must_use]
+    pub fn identity(&self, consumer: Consumer) -> Option<&ConsumerIdentity> {
+        self.identities.get(&consumer)
+    }
+
+    /// Tells the mediator that a consumer has no right to a control.
+    pub(crate) fn control_not_allowed(
+        &mut self,
+        now: Time,
+        consumer: Consumer,
+        node: NodeId,
+        function: RanFunctionId,
+    ) {
+        let Controller { mediator: Some(mediator), identities, nodes, .. } = self else { return };
+        if let Some(node) = nodes.get(&node) {
+            mediator.not_allowed(now, identities.get(&consumer), node, function);
+        }
+    }
+
+    pub(super) fn mediator_timeout(&self) -> Option<Time> {
+        self.mediator.as_ref().and_then(|mediator| mediator.poll_timeout())
+    }
+
+    /// Lets the mediator do what is due, and continues with the controls that it releases.
+    pub(super) fn mediate_due(&mut self, now: Time) {
+        let Some(mediator) = &mut self.mediator else { return };
+        if mediator.poll_timeout().is_none_or(|at| at > now) {
+            return;
+        }
+        mediator.handle_timeout(now);
+        while let Some(released) = self.mediator.as_mut().and_then(|mediator| mediator.poll_release()) {
+            self.release(now, &released);
+        }
+    }
+
+    fn release(&mut self, now: Time, released: &ReleasedControl) {
+        let ReleasedControl { consumer, ticket, node, function, .. } = *released;
+        let refused = match released.refusal {
+            Some(cause) => Some(ControlOutcome::Failed { cause, outcome: None }),
+            None => {
+                let (header, message) = (&released.content.0, &released.content.1);
+                let call = released.call_process_id.as_deref();
+                let sent = self.check_control(consumer, node, function, header, message, call).and_then(|()| {
+                    self.send_control(now, consumer, ticket, node, function, header, message, call, released.ack)
+                });
+                sent.err().map(|misuse| match misuse {
+                    Misuse::UnknownNode | Misuse::UnknownFunction => ControlOutcome::NodeLost,
+                    _ => ControlOutcome::Failed {
+                        cause: Cause::Misc(CauseMisc::ControlProcessingOverload),
+                        outcome: None,
+                    },
+                })
+            }
+        };
+        if let Some(outcome) = refused {
+            let control = Control { node, function, consumer, ticket, ack: true, sent: now, content: None };
+            self.control_ended(now, control, outcome);
+        }
+    }
+}

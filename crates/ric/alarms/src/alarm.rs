@@ -1,0 +1,131 @@
+//! Alarms and their definitions, with the names that the platform's alarm manager has for their parts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The problem of a lost gNB, and that of a lost eNB.
+pub(crate) const GNB_LOST: i64 = 8006;
+pub(crate) const ENB_LOST: i64 = 8007;
+/// The problem of an xApp that does not read. The platform has none for it.
+pub(crate) const XAPP_BEHIND: i64 = 72_901;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Severity {
+    /// Not stated.
+    Unspecified,
+    /// Service is affected: act at once.
+    Critical,
+    /// Service is affected: act soon.
+    Major,
+    /// Service is not affected.
+    Minor,
+    /// It may become worse.
+    Warning,
+    /// It is over.
+    Cleared,
+    /// That of the definition: warning.
+    Default,
+}
+
+/// An alarm. Two with the same object, application, problem and identifying text are the same one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Alarm {
+    /// The object, such as `RIC`.
+    pub managed_object_id: String,
+    /// The application that raises it.
+    pub application_id: String,
+    /// The problem, by the number of its definition.
+    pub specific_problem: i64,
+    /// How bad it is.
+    pub perceived_severity: Severity,
+    /// A text for people.
+    #[serde(default)]
+    pub additional_info: String,
+    /// What distinguishes it from others with the same problem.
+    #[serde(default)]
+    pub identifying_info: String,
+}
+
+impl Alarm {
+    /// Whether both are the same one.
+    pub(crate) fn is(&self, other: &Alarm) -> bool {
+        self.managed_object_id == other.managed_object_id
+            && self.application_id == other.application_id
+            && self.specific_problem == other.specific_problem
+            && self.identifying_info == other.identifying_info
+    }
+}
+
+/// What is done with an alarm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Action {
+    /// It is raised.
+    Raise,
+    /// It is cleared.
+    Clear,
+    /// All alarms of the object and application are cleared.
+    ClearAll,
+}
+
+/// What is known of a problem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Definition {
+    /// The number of the problem.
+    pub alarm_id: i64,
+    /// A text for people.
+    pub alarm_text: String,
+    /// The kind of the event, such as `Communication error`.
+    #[serde(default)]
+    pub event_type: String,
+    /// What to do.
+    #[serde(default)]
+    pub operation_instructions: String,
+    /// The seconds for which the problem must last before the alarm is raised.
+    #[serde(default)]
+    pub raise_delay: u32,
+    /// The seconds for which the problem must be over before the alarm is cleared.
+    #[serde(default)]
+    pub clear_delay: u32,
+}
+
+impl Definition {
+    /// The problems that the RIC raises alarms for.
+    pub(crate) fn built_in() -> Vec<Definition> {
+        let define = |id, text: &str, instructions: &str, (raise_delay, clear_delay)| Definition {
+            alarm_id: id,
+            alarm_text: text.to_owned(),
+            event_type: "Communication error".to_owned(),
+            operation_instructions: instructions.to_owned(),
+            raise_delay,
+            clear_delay,
+        };
+        let find_out = "ferric doctor --listen URL at the RIC's address finds out why it does not set up";
+        vec![
+            define(GNB_LOST, "E2 CONNECTIVITY LOST TO G-NODEB", find_out, (5, 5)),
+            define(ENB_LOST, "E2 CONNECTIVITY LOST TO E-NODEB", find_out, (5, 5)),
+            define(XAPP_BEHIND, "XAPP READS TOO SLOWLY", "Reports are dropped: give it fewer, or a faster host", (1, 5)),
+        ]
+    }
+}
+
+/// An alarm that was raised or cleared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Notification {
+    /// The alarm.
+    #[serde(flatten)]
+    pub alarm: Alarm,
+    /// What was done.
+    #[serde(rename = "AlarmAction")]
+    pub action: Action,
+    /// When, in nanoseconds of Unix time.
+    #[serde(rename = "AlarmTime")]
+    pub time_ns: i64,
+    /// Its definition.
+    #[serde(flatten)]
+    pub definition: Definition,
+}

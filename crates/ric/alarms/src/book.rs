@@ -1,0 +1,296 @@
+//! The active alarms, what waits for its delay, and what was.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use log_lines::escaped;
+use tracing::{info, warn};
+
+use crate::alarm::{Action, Alarm, Definition, Notification, Severity};
+
+/// The most alarms that are active, and that wait to be raised.
+pub(crate) const MAX_ACTIVE: usize = 5000;
+/// The notifications that are kept.
+pub(crate) const MAX_HISTORY: usize = 20_000;
+/// The most definitions.
+const MAX_DEFINITIONS: usize = 1024;
+/// The longest text of an alarm or a definition, in octets.
+const MAX_TEXT: usize = 1024;
+/// The longest delay of a definition, in seconds.
+const MAX_DELAY: u32 = 86_400;
+
+/// Why an alarm is not raised, or a problem not defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RaiseError {
+    /// The problem is not defined.
+    Unknown(i64),
+    /// A text has more octets than allowed.
+    TooLong,
+    /// Object or application are empty.
+    Incomplete,
+    /// As many alarms are active, or problems defined, as may.
+    TooMany(usize),
+    /// A delay is out of its range.
+    Delay(u32),
+}
+
+impl fmt::Display for RaiseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RaiseError::Unknown(problem) => {
+                write!(f, "problem {problem} is not defined: POST its definition to /ric/v1/alarms/define")
+            }
+            RaiseError::TooLong => write!(f, "a text has more than {MAX_TEXT} octets"),
+            RaiseError::Incomplete => f.write_str("managedObjectId and applicationId must not be empty"),
+            RaiseError::TooMany(limit) => write!(f, "there are {limit} already, as many as may be"),
+            RaiseError::Delay(delay) => write!(f, "a delay of {delay} s; at most {MAX_DELAY} s are possible"),
+        }
+    }
+}
+
+impl std::error::Error for RaiseError {}
+
+/// An active alarm.
+#[derive(Debug)]
+struct Active {
+    notification: Notification,
+    /// When it is cleared, unless it is raised again before.
+    clear_at: Option<Instant>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Book {
+    active: Vec<Active>,
+    /// What is raised once its time has come.
+    waiting: Vec<(Instant, Alarm)>,
+    history: VecDeque<Notification>,
+    definitions: Vec<Definition>,
+    pub max_active: usize,
+    pub max_history: usize,
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        Book {
+            active: Vec::new(),
+            waiting: Vec::new(),
+            history: VecDeque::new(),
+            definitions: Definition::built_in(),
+            max_active: MAX_ACTIVE,
+            max_history: MAX_HISTORY,
+        }
+    }
+}
+
+impl Book {
+    pub fn raise(&mut self, mut alarm: Alarm, now: Instant) -> Result<(), RaiseError> {
+        let texts =
+            [&alarm.managed_object_id, &alarm.application_id, &alarm.additional_info, &alarm.identifying_info];
+        if texts.iter().any(|text| text.len() > MAX_TEXT) {
+            return Err(RaiseError::TooLong);
+        }
+        if texts[..2].iter().any(|text| text.is_empty()) {
+            return Err(RaiseError::Incomplete);
+        }
+        let definition = self.definition(alarm.specific_problem);
+        let delay = definition.ok_or(RaiseError::Unknown(alarm.specific_problem))?.raise_delay;
+        if let Some(active) = self.active.iter_mut().find(|active| active.notification.alarm.is(&alarm)) {
+            active.clear_at = None;
+            return Ok(());
+        }
+        if self.waiting.iter().any(|(_, waiting)| waiting.is(&alarm)) {
+            return Ok(());
+        }
+        if self.active.len() + self.waiting.len() >= self.max_active {
+            return Err(RaiseError::TooMany(self.max_active));
+        }
+        if alarm.perceived_severity == Severity::Default {
+            alarm.perceived_severity = Severity::Warning;
+        }
+        match delay {
+            0 => self.activate(alarm),
+            delay => self.waiting.push((now + Duration::from_secs(delay.into()), alarm)),
+        }
+        Ok(())
+    }
+
+    fn activate(&mut self, alarm: Alarm) {
+        let Some(definition) = self.definition(alarm.specific_problem).cloned() else { return };
+        warn!(
+            severity = ?alarm.perceived_severity,
+            object = %escaped(&alarm.managed_object_id),
+            application = %escaped(&alarm.application_id),
+            problem = alarm.specific_problem,
+            "alarm raised: {}: {}",
+            escaped(&definition.alarm_text),
+            escaped(&alarm.identifying_info)
+        );
+        let notification = Notification { alarm, action: Action::Raise, time_ns: now_ns(), definition };
+        self.keep(notification.clone());
+        self.active.push(Active { notification, clear_at: None });
+    }
+
+    pub fn clear(&mut self, alarm: &Alarm, now: Instant) {
+        self.waiting.retain(|(_, waiting)| !waiting.is(alarm));
+        let Some(at) = self.active.iter().position(|active| active.notification.alarm.is(alarm)) else { return };
+        match self.active[at].notification.definition.clear_delay {
+            0 => self.remove(at),
+            delay => {
+                let clear_at = now + Duration::from_secs(delay.into());
+                self.active[at].clear_at.get_or_insert(clear_at);
+            }
+        }
+    }
+
+    /// Clears all alarms of an application at once.
+    pub fn clear_all(&mut self, object: &str, application: &str) {
+        let is_of = |alarm: &Alarm| alarm.managed_object_id == object && alarm.application_id == application;
+        self.waiting.retain(|(_, waiting)| !is_of(waiting));
+        while let Some(at) = self.active.iter().position(|active| is_of(&active.notification.alarm)) {
+            self.remove(at);
+        }
+    }
+
+    fn remove(&mut self, at: usize) {
+        let Notification { mut alarm, definition, .. } = self.active.remove(at).notification;
+        info!(
+            object = %escaped(&alarm.managed_object_id),
+            application = %escaped(&alarm.application_id),
+            problem = alarm.specific_problem,
+            "alarm cleared: {}: {}",
+            escaped(&definition.alarm_text),
+            escaped(&alarm.identifying_info)
+        );
+        alarm.perceived_severity = Severity::Cleared;
+        self.keep(Notification { alarm, action: Action::Clear, time_ns: now_ns(), definition });
+    }
+
+    fn keep(&mut self, notification: Notification) {
+        while self.history.len() >= self.max_history.max(1) {
+            self.history.pop_front();
+        }
+        self.history.push_back(notification);
+    }
+
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(at) = self.waiting.iter().position(|(due, _)| *due <= now) {
+            let (_, alarm) = self.waiting.remove(at);
+            self.activate(alarm);
+        }
+        while let Some(at) = self.active.iter().position(|active| active.clear_at.is_some_and(|due| due <= now)) {
+            self.remove(at);
+        }
+    }
+
+    pub fn active(&self) -> Vec<Notification> {
+        self.active.iter().map(|active| active.notification.clone()).collect()
+    }
+
+    pub fn history(&self) -> Vec<Notification> {
+        self.history.iter().cloned().collect()
+    }
+
+    pub fn definition(&self, problem: i64) -> Option<&Definition> {
+        self.definitions.iter().find(|definition| definition.alarm_id == problem)
+    }
+
+    pub fn definitions(&self) -> Vec<Definition> {
+        self.definitions.clone()
+    }
+
+    /// Adds a definition, or replaces that of the same problem.
+    pub fn define(&mut self, definition: Definition) -> Result<(), RaiseError> {
+        let texts = [&definition.alarm_text, &definition.event_type, &definition.operation_instructions];
+        if texts.iter().any(|text| text.len() > MAX_TEXT) {
+            return Err(RaiseError::TooLong);
+        }
+        if let Some(delay) = [definition.raise_delay, definition.clear_delay].into_iter().find(|one| *one > MAX_DELAY) {
+            return Err(RaiseError::Delay(delay));
+        }
+        match self.definitions.iter().position(|known| known.alarm_id == definition.alarm_id) {
+            Some(at) => self.definitions[at] = definition,
+            None if self.definitions.len() >= MAX_DEFINITIONS => return Err(RaiseError::TooMany(MAX_DEFINITIONS)),
+            None => self.definitions.push(definition),
+        }
+        Ok(())
+    }
+
+    /// Removes a definition. Returns whether it existed. Alarms that are active stay.
+    pub fn undefine(&mut self, problem: i64) -> bool {
+        let before = self.definitions.len();
+        self.definitions.retain(|definition| definition.alarm_id != problem);
+        self.definitions.len() < before
+    }
+}
+
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alarm::GNB_LOST;
+
+    fn alarm(node: &str) -> Alarm {
+        Alarm {
+            managed_object_id: "RIC".to_owned(),
+            application_id: "ferric".to_owned(),
+            specific_problem: GNB_LOST,
+            perceived_severity: Severity::Major,
+            additional_info: String::new(),
+            identifying_info: node.to_owned(),
+        }
+    }
+
+    #[test]
+    fn alarm_of_a_short_loss_is_not_raised_and_a_flapping_one_stays() {
+        let (mut book, start) = (Book::default(), Instant::now());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        book.raise(alarm("a"), start).unwrap();
+        book.clear(&alarm("a"), at(4));
+        book.handle_timeout(at(60));
+        assert_eq!((book.active().len(), book.history().len()), (0, 0));
+        book.raise(alarm("a"), at(60)).unwrap();
+        book.handle_timeout(at(64));
+        assert_eq!(book.active().len(), 0);
+        book.handle_timeout(at(65));
+        assert_eq!(book.active().len(), 1);
+        book.clear(&alarm("a"), at(70));
+        book.raise(alarm("a"), at(74)).unwrap();
+        book.handle_timeout(at(80));
+        assert_eq!(book.active().len(), 1, "it was back for 4 s only");
+        book.clear(&alarm("a"), at(81));
+        book.clear(&alarm("a"), at(84));
+        book.handle_timeout(at(86));
+        let history: Vec<_> = book.history().iter().map(|one| (one.action, one.alarm.perceived_severity)).collect();
+        assert_eq!(history, [(Action::Raise, Severity::Major), (Action::Clear, Severity::Cleared)]);
+    }
+
+    #[test]
+    fn bounds_are_kept() {
+        let mut book = Book { max_active: 3, max_history: 4, ..Book::default() };
+        let now = Instant::now();
+        book.define(Definition { raise_delay: 0, clear_delay: 0, ..book.definition(GNB_LOST).unwrap().clone() }).unwrap();
+        for node in ["a", "b", "c"] {
+            book.raise(alarm(node), now).unwrap();
+        }
+        assert_eq!(book.raise(alarm("d"), now), Err(RaiseError::TooMany(3)));
+        assert_eq!(book.raise(alarm("a"), now), Ok(()), "it is active");
+        book.clear_all("RIC", "ferric");
+        assert_eq!((book.active().len(), book.history().len()), (0, 4));
+        assert_eq!(book.raise(Alarm { specific_problem: 1, ..alarm("a") }, now), Err(RaiseError::Unknown(1)));
+        assert_eq!(book.raise(alarm(&"x".repeat(2000)), now), Err(RaiseError::TooLong));
+        let nameless = Alarm { application_id: String::new(), ..alarm("a") };
+        assert_eq!(book.raise(nameless, now), Err(RaiseError::Incomplete));
+        let of = |alarm_id, raise_delay| Definition { alarm_id, raise_delay, ..Definition::built_in()[0].clone() };
+        assert_eq!(book.define(of(1, MAX_DELAY + 1)), Err(RaiseError::Delay(MAX_DELAY + 1)));
+        for number in 0..MAX_DEFINITIONS as i64 - 3 {
+            book.define(of(100_000 + number, 0)).unwrap();
+        }
+        assert_eq!(book.define(of(1, 0)), Err(RaiseError::TooMany(MAX_DEFINITIONS)));
+        assert!(book.undefine(100_000) && !book.undefine(100_000));
+    }
+}

@@ -1,0 +1,55 @@
+//! The mitigation as the mediator of a controller.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ferric::e2::{
+    Consumer, ConsumerIdentity, ControlOutcome, Mediation, Mediator, Node, NodeId, ReleasedControl, RequestedControl,
+    Ticket, Time,
+};
+use ferric::e2ap::RanFunctionId;
+
+use crate::state::State;
+
+/// The state that mediator and internal app have together. Both run on the thread of the RIC: the lock is always free.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedMediator(pub Arc<Mutex<State>>);
+
+impl SharedMediator {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Mediator for SharedMediator {
+    fn mediate(&mut self, control: &RequestedControl<'_>) -> Mediation {
+        self.state().mediate(control)
+    }
+
+    fn not_allowed(&mut self, _: Time, identity: Option<&ConsumerIdentity>, node: &Node, function: RanFunctionId) {
+        self.state().not_allowed(identity, node, function);
+    }
+
+    fn control_ended(&mut self, _: Time, consumer: Consumer, ticket: Ticket, outcome: &ControlOutcome) {
+        self.state().control_ended(consumer, ticket, outcome);
+    }
+
+    fn consumer_gone(&mut self, _: Time, consumer: Consumer) {
+        self.state().consumer_gone(consumer);
+    }
+
+    fn node_lost(&mut self, now: Time, node: NodeId) {
+        self.state().node_lost(node, now);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.state().questions.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.state().handle_timeout(now);
+    }
+
+    fn poll_release(&mut self) -> Option<ReleasedControl> {
+        self.state().questions.poll_release()
+    }
+}

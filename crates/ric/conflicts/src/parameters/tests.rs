@@ -1,0 +1,150 @@
+//! What controls set, by service model, and other numbers in their place.
+
+use e2sm::common::{PlmnIdentity, SNssai, Sst};
+use e2sm::rc::{Control, ControlAction, Drx, Revision, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota};
+use e2sm::tc::{ChangeShaper, ControlMessage, ShaperControl};
+
+use super::*;
+
+fn rc() -> Model {
+    Model::Rc(Detection::configured(Revision::V1_03))
+}
+
+fn names(settings: &[Setting]) -> Vec<(&str, &str, Option<f64>)> {
+    let name = |setting: &'_ Setting| setting.amount.map(|amount| amount.number);
+    settings.iter().map(|setting| (&*setting.parameter, &*setting.scope, name(setting))).collect()
+}
+
+fn quota(policies: &[(u8, u8, u8)]) -> Control {
+    let policy = |(sst, min, max): &(u8, u8, u8)| RrmPolicyRatio {
+        members: vec![RrmPolicyMember {
+            plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
+            slice: SNssai { sst: Sst([*sst]), sd: None },
+        }],
+        min_percent: Some(*min),
+        max_percent: Some(*max),
+        dedicated_percent: Some(0),
+    };
+    Control::of_cell(ControlAction::SlicePrbQuota(SlicePrbQuota { policies: policies.iter().map(policy).collect() }))
+}
+
+#[test]
+fn quotas_of_slices_are_told_apart_and_their_numbers_replaced() {
+    let (header, message) = quota(&[(1, 10, 50), (2, 20, 60)]).encode(Revision::V1_03).unwrap();
+    let settings = rc().settings(&header, &message).unwrap();
+    let all = names(&settings);
+    let values: Vec<_> = all.iter().map(|(.., value)| value.unwrap()).collect();
+    assert_eq!(values, [10.0, 50.0, 0.0, 20.0, 60.0, 0.0]);
+    assert!(all.iter().all(|(parameter, ..)| parameter.starts_with("rc/2/6/")), "{all:?}");
+    let scopes: std::collections::BTreeSet<_> = all.iter().map(|(_, scope, _)| *scope).collect();
+    assert_eq!(scopes.len(), 2, "{all:?}");
+    let numbers = [None, Some(40.0), None, None, None, None];
+    let (header, message) = rc().with_numbers(&header, &message, &numbers).unwrap();
+    assert_eq!(Control::decode(&header, &message, Revision::V1_03).unwrap(), quota(&[(1, 10, 40), (2, 20, 60)]));
+}
+
+#[test]
+fn action_without_numbers_is_one_setting_of_its_ue() {
+    use e2sm::common::{Cgi, NrCgi};
+    use e2sm::rc::Handover;
+    let plmn = PlmnIdentity::from_codes(1, 1, 2);
+    let cell = Cgi::NrCgi(NrCgi::new(plmn, 0x38001));
+    let ue = |id: u32| {
+        let id = e2sm::common::GnbCuUeF1apId(id);
+        e2sm::common::UeId::GnbDu(e2sm::common::UeIdGnbDu { gnb_cu_ue_f1ap_id: id, ran_ueid: None, cell_rnti: None })
+    };
+    let handover = Control::of_ue(ue(7), ControlAction::Handover(Handover::to(cell)));
+    let (header, message) = handover.encode(Revision::V1_03).unwrap();
+    let settings = rc().settings(&header, &message).unwrap();
+    assert_eq!(names(&settings), [("rc/3/1", "ue f1ap:7", None)]);
+    let drx = Control::of_ue(ue(8), ControlAction::Drx(Drx::long(320)));
+    let (header, message) = drx.encode(Revision::V1_03).unwrap();
+    let settings = rc().settings(&header, &message).unwrap();
+    assert!(!settings.is_empty() && settings.iter().all(|one| one.parameter.starts_with("rc/2/1/")), "{settings:?}");
+    assert!(settings.iter().all(|one| one.scope == "ue f1ap:8"), "{settings:?}");
+}
+
+#[test]
+fn rate_of_a_shaper_is_a_number_of_its_queue() {
+    let shaper = |max_rate_kbps| {
+        let change = ChangeShaper { id: 3, window_ms: 50, max_rate_kbps, active: true };
+        let mut out = Vec::new();
+        ControlMessage::Shaper(ShaperControl::Modify(change)).encode(Wire::Per, &mut out).unwrap();
+        out
+    };
+    let model = Model::Tc(Wire::Per);
+    let settings = model.settings(&[], &shaper(5000)).unwrap();
+    assert_eq!(names(&settings), [("tc/shaper", "queue 3", Some(5000.0))]);
+    assert_eq!(model.with_numbers(&[], &shaper(5000), &[Some(4000.0)]).unwrap().1, shaper(4000));
+}
+
+#[test]
+fn attributes_of_ccc_are_settings_of_their_cell_and_policy() {
+    use e2sm::ccc::{
+        CellControlled, ControlMessage, ControlMessageFormat, RanConfigurationStructure, RrmPolicyMember,
+        RrmPolicyRatio, StructureControlled,
+    };
+    use e2sm::common::{Cgi, NrCgi};
+    let member = RrmPolicyMember { plmn_id: None, snssai: Some(SNssai { sst: Sst([1]), sd: None }) };
+    let policy = |rrm_policy_max_ratio| {
+        RanConfigurationStructure::RrmPolicyRatio(RrmPolicyRatio {
+            resource_type: Some(e2sm::ccc::ResourceType::PrbDl),
+            rrm_policy_member_list: Some(vec![member.clone()]),
+            rrm_policy_max_ratio,
+            ..RrmPolicyRatio::default()
+        })
+    };
+    let cell = CellControlled {
+        cell_global_id: Cgi::NrCgi(NrCgi::new(PlmnIdentity::from_codes(1, 1, 2), 0x38001)),
+        structures: vec![StructureControlled { old_values: policy(None), new_values: policy(Some(50)) }],
+    };
+    let mut message = Vec::new();
+    let control = ControlMessage { format: ControlMessageFormat::CellLevel(vec![cell]) };
+    control.encode(&mut message).unwrap();
+    let settings = Model::Ccc.settings(b"{}", &message).unwrap();
+    let [("ccc/O-RRMPolicyRatio/rRMPolicyMaxRatio", scope, Some(50.0))] = names(&settings)[..] else {
+        panic!("{settings:?}");
+    };
+    assert!(!scope.is_empty() && scope.len() <= MAX_SCOPE, "{scope}");
+    let (_, changed) = Model::Ccc.with_numbers(b"{}", &message, &[Some(30.0)]).unwrap();
+    assert!(String::from_utf8(changed).unwrap().contains("\"rRMPolicyMaxRatio\":30"));
+    assert!(matches!(Model::Ccc.settings(b"{}", b"{"), Err(Unreadable::Json(_))));
+}
+
+#[test]
+fn long_scopes_stay_apart_within_their_bound() {
+    let scope = |end: &str| bounded("x".repeat(500) + end);
+    assert!(scope("a").len() <= MAX_SCOPE);
+    assert_ne!(scope("a"), scope("b"));
+    assert_eq!(bounded("short".to_owned()), "short");
+}
+
+/// Random octets and damaged messages end in a result, whatever the model.
+#[test]
+fn octets_of_anybody_end_in_a_result() {
+    let (header, message) = quota(&[(1, 10, 50)]).encode(Revision::V1_03).unwrap();
+    let mut state = 7_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    let mut readable = 0;
+    for _ in 0..20_000 {
+        let (mut header, mut message) = (header.clone(), message.clone());
+        for _ in 0..=next() % 3 {
+            let at = next() % message.len();
+            message[at] = next() as u8;
+            let at = next() % header.len();
+            header[at] ^= (next() % 2) as u8;
+        }
+        for model in [rc(), Model::Slice(Wire::Per), Model::Tc(Wire::Plain), Model::Ccc] {
+            if let Ok(settings) = model.settings(&header, &message) {
+                readable += usize::from(!settings.is_empty());
+                let numbers: Vec<_> = settings.iter().map(|setting| setting.amount.map(|_| 7.0)).collect();
+                // a number that the revision does not carry is an error
+                let _ = model.with_numbers(&header, &message, &numbers);
+            }
+        }
+    }
+    assert!(readable > 1000, "{readable}");
+}
