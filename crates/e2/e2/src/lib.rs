@@ -88,13 +88,13 @@ pub mod xapp;
 
 pub use agent::{
     Agent, AgentConfig, AgentConfigError, AgentEvent, AgentMisuse, ControlRequest, Function, ModificationRequest,
-    QueryRequest, SubscriptionRequest,
+    QueryRequest, SubscriptionRequest, Target,
 };
 pub use change::{ActionChange, AddedAction, ChangeResult, SubscriptionChange, SubscriptionTimes};
 pub use connection::{ConnectionResult, ConnectionUpdate};
 pub use controller::{
     Action, Components, ConnectionOutcome, Consumer, ControlOutcome, Controller, ControllerConfig, EndedControl, Event,
-    Indication, LostReason, Misuse, ModifyOutcome, Node, NodeId, QueryOutcome, RanFunction, RefusalCode, RequestEvent,
+    Indication, LostReason, Misuse, ModifyOutcome, Node, NodeId, NodePlacement, Placement, QueryOutcome, RanFunction, RefusalCode, RequestEvent,
     Route, Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
 pub use e42::E42Host;
@@ -131,6 +131,8 @@ pub enum CloseReason {
     Removed,
     /// A removal was not answered in time.
     RemovalTimeout,
+    /// The node goes to another RIC.
+    Elsewhere,
     /// This side ended.
     Local,
 }
@@ -147,6 +149,7 @@ impl core::fmt::Display for CloseReason {
             CloseReason::Overflow => "send queue full: the peer does not read",
             CloseReason::Removed => "the node was removed",
             CloseReason::RemovalTimeout => "no answer to a removal in time",
+            CloseReason::Elsewhere => "the node goes to another RIC",
             CloseReason::Local => "closed here",
         })
     }

@@ -54,7 +54,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use e2::topology::RanDatabase;
-use e2::{AssocId, Controller, E42Host, Time, XappHost};
+use e2::{AssocId, Controller, E42Host, NodePlacement, Time, XappHost};
 use link::{Address, Events, Listener, MemoryBudget, Poll, Scratch, Ticker};
 use tracing::error;
 
@@ -216,6 +216,11 @@ impl Server {
     /// Adds an iApp. It gets the events that happen from now on.
     pub fn add_iapp(&mut self, iapp: Box<dyn Iapp>) {
         self.apps.iapps.push(iapp);
+    }
+
+    /// Has nodes directed to other RICs that share them. Without it, this RIC serves all nodes.
+    pub fn set_placement(&mut self, placement: Box<dyn NodePlacement>) {
+        self.controller.set_placement(placement);
     }
 
     /// Traces one indication in `one_in` on each event loop. To be called once. Without it, indications cost nothing more: there is a
