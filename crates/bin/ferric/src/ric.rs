@@ -1,5 +1,6 @@
 //! `ferric ric`
 
+mod peers;
 mod reload;
 
 use std::net::SocketAddr;
@@ -103,6 +104,8 @@ pub struct Args {
     /// write:NAMESPACE. [default: everybody may do everything]
     #[arg(long, help_heading = SDL, value_name = "FILE")]
     sdl_tokens: Option<PathBuf>,
+    #[command(flatten)]
+    peers: peers::PeerArgs,
     #[command(flatten)]
     access: RestArgs,
     /// Redis server, such as redis://127.0.0.1:6379: receives RLC and TC statistics as JSON, on the channels ferric:rlc and
@@ -213,12 +216,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(url) = &args.redis {
         config.redis.get_or_insert_with(|| RedisConfig::new(url.clone())).url = url.clone();
     }
-    let files = args
+    let redis_files = args
         .redis_access
         .files(config.redis.as_mut().map(|redis| std::mem::take(&mut redis.files)).unwrap_or_default());
     match &mut config.redis {
-        Some(redis) => (redis.url, redis.files) = (redis.url.with_files(&files)?, files),
-        None if files != RedisFiles::default() => {
+        Some(redis) => (redis.url, redis.files) = (redis.url.with_files(&redis_files)?, redis_files.clone()),
+        None if redis_files != RedisFiles::default() && !args.peers.are_given(&config) => {
             bail!("access to Redis is configured without an address: give --redis")
         }
         None => {}
@@ -242,6 +245,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => {}
     }
+    args.peers.apply(&mut config, &redis_files)?;
     config.virtual_networks =
         args.virtual_networks.as_deref().map(virtualization::Sla::load).transpose().map_err(anyhow::Error::msg)?;
     config.topology = args

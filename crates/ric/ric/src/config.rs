@@ -71,6 +71,9 @@ pub struct RicConfig {
     /// [`access`](::sdl::Config::access).
     #[cfg(feature = "sdl")]
     pub sdl_tokens: Option<PathBuf>,
+    /// The other RICs that this one shares nodes with. Default: none.
+    #[cfg(feature = "peers")]
+    pub peers: Option<crate::SharedNodes>,
     /// Where xApps of the O-RAN reference platform find the RIC. Default: nowhere.
     #[cfg(feature = "oran")]
     pub oran: crate::oran_host::OranConfig,
@@ -116,6 +119,8 @@ impl Default for RicConfig {
             sdl: None,
             #[cfg(feature = "sdl")]
             sdl_tokens: None,
+            #[cfg(feature = "peers")]
+            peers: None,
             #[cfg(feature = "oran")]
             oran: crate::oran_host::OranConfig::default(),
             #[cfg(feature = "virtual")]

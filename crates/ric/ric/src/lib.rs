@@ -31,6 +31,7 @@
 //! | `models` | service models from shared objects |
 //! | `oran` | xApps of the O-RAN reference platform |
 //! | `otlp` | traces of indications to an OpenTelemetry collector |
+//! | `peers` | nodes that several RICs share, found through Redis |
 //! | `redis` | statistics of RLC and TC to Redis |
 //! | `rest` | the REST interface; its resources come with the next two |
 //! | `sdl` | the shared data layer of xApps, and the RIC's nodes in it |
@@ -52,6 +53,8 @@ mod northbound;
 pub mod oran_host;
 #[cfg(feature = "otlp")]
 mod otlp;
+#[cfg(feature = "peers")]
+mod peers;
 
 use std::borrow::Cow;
 
@@ -67,6 +70,8 @@ pub use describe::Descriptions;
 pub use northbound::{LineObserver, LogControl, RestLimits};
 #[cfg(feature = "otlp")]
 pub use otlp::TraceConfig;
+#[cfg(feature = "peers")]
+pub use peers::SharedNodes;
 
 /// A RIC that listens, with its internal apps.
 pub struct Ric {
@@ -76,12 +81,23 @@ pub struct Ric {
     flexran: Option<flexran::FlexRan>,
     #[cfg(feature = "rest")]
     rest: Option<rest::Server>,
+    #[cfg(feature = "peers")]
+    peers: Option<shared_store::Peers>,
     #[cfg(feature = "sdl")]
     sdl: Option<sdl::Sdl>,
     #[cfg(feature = "oran")]
     oran: oran_host::OranHost,
     #[cfg(feature = "virtual")]
     sla: Option<virtualization::SlaHandle>,
+}
+
+#[cfg(feature = "peers")]
+impl Ric {
+    /// The other RICs, if nodes are shared.
+    #[must_use]
+    pub fn peers(&self) -> Option<&shared_store::Peers> {
+        self.peers.as_ref()
+    }
 }
 
 #[cfg(feature = "sdl")]
@@ -177,6 +193,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     if let Some(topology) = config.topology {
         virtualization::topology::add_to(&mut server, topology, links)?;
     }
+    #[cfg(feature = "peers")]
+    let peers = config.peers.map(|peers| peers.start(&mut server)).transpose()?;
     #[cfg(feature = "sdl")]
     let sdl = sdl.map(|sdl| sdl::Sdl::start(sdl, server.log_budget())).transpose().map_err(sdl_error)?;
     #[cfg(feature = "sdl")]
@@ -216,6 +234,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         flexran,
         #[cfg(feature = "rest")]
         rest,
+        #[cfg(feature = "peers")]
+        peers,
         #[cfg(feature = "sdl")]
         sdl,
         #[cfg(feature = "oran")]

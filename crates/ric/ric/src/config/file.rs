@@ -1,5 +1,7 @@
 //! The configuration file: TOML with optional keys. An unknown key is an error that names the nearest known one.
 
+#[cfg(feature = "peers")]
+mod peers;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "rest")]
@@ -103,6 +105,10 @@ impl RicConfig {
         {
             (config.sdl, config.sdl_tokens) = sdl::config(&file)?;
         }
+        #[cfg(feature = "peers")]
+        {
+            config.peers = peers::config(&file)?;
+        }
         #[cfg(feature = "otlp")]
         {
             config.traces = traces::config(&file)?;
@@ -123,7 +129,7 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 15] = [
+    let features: [(&'static str, &str, bool); 16] = [
         ("flexran", "flexran", cfg!(feature = "flexran")),
         ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
         ("rmr", "oran", cfg!(feature = "oran")),
@@ -138,6 +144,7 @@ fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
         ("ue_ids_period_ms", "slicing", cfg!(feature = "slicing")),
         ("redis", "redis", cfg!(feature = "redis")),
         ("sdl", "sdl", cfg!(feature = "sdl")),
+        ("peers", "peers", cfg!(feature = "peers")),
         ("traces", "otlp", cfg!(feature = "otlp")),
     ];
     match features.into_iter().find(|(key, _, is_built)| !is_built && file.contains(key)) {
