@@ -67,6 +67,9 @@ pub struct RicConfig {
     /// The shared data layer of xApps. `max_host_percent`, `pdu_timeout` and `ipsec` of the server apply to it. Default: none.
     #[cfg(feature = "sdl")]
     pub sdl: Option<::sdl::Config>,
+    /// The Redis server that is the shared data layer in place of an embedded store. Default: none.
+    #[cfg(feature = "sdl")]
+    pub sdl_redis: Option<shared_store::StoreUrl>,
     /// The file of tokens and rights of xApps in the shared data layer. The program loads it into
     /// [`access`](::sdl::Config::access).
     #[cfg(feature = "sdl")]
@@ -117,6 +120,8 @@ impl Default for RicConfig {
             redis: None,
             #[cfg(feature = "sdl")]
             sdl: None,
+            #[cfg(feature = "sdl")]
+            sdl_redis: None,
             #[cfg(feature = "sdl")]
             sdl_tokens: None,
             #[cfg(feature = "peers")]

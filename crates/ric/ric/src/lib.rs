@@ -85,6 +85,8 @@ pub struct Ric {
     peers: Option<shared_store::Peers>,
     #[cfg(feature = "sdl")]
     sdl: Option<sdl::Sdl>,
+    #[cfg(feature = "sdl")]
+    remote_sdl: Option<sdl::RemoteSdl>,
     #[cfg(feature = "oran")]
     oran: oran_host::OranHost,
     #[cfg(feature = "virtual")]
@@ -106,6 +108,12 @@ impl Ric {
     #[must_use]
     pub fn sdl(&self) -> Option<&sdl::Sdl> {
         self.sdl.as_ref()
+    }
+
+    /// The shared data layer on Redis, if it is configured.
+    #[must_use]
+    pub fn remote_sdl(&self) -> Option<&sdl::RemoteSdl> {
+        self.remote_sdl.as_ref()
     }
 }
 
@@ -172,6 +180,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let flexran = flexran::FlexRanSetup::new(config.flexran, &config.server);
     #[cfg(feature = "sdl")]
     let sdl = config.sdl.take().map(|sdl| with_limits_of(sdl, &mut config.server));
+    #[cfg(feature = "sdl")]
+    let ric_name = config.server.controller.ric_id.to_string();
+    #[cfg(all(feature = "sdl", feature = "peers"))]
+    let ric_name = config.peers.as_ref().and_then(|peers| peers.name.clone()).unwrap_or(ric_name);
     #[cfg(feature = "virtual")]
     let links = config.server.link.clone();
     let mut server = Server::bind(config.server)?;
@@ -198,12 +210,16 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     #[cfg(feature = "sdl")]
     let sdl = sdl.map(|sdl| sdl::Sdl::start(sdl, server.log_budget())).transpose().map_err(sdl_error)?;
     #[cfg(feature = "sdl")]
+    let remote_sdl = config.sdl_redis.map(|url| start_remote_sdl(url, &mut server, &ric_name)).transpose()?;
+    #[cfg(feature = "sdl")]
     if let Some(sdl) = &sdl {
         server.add_iapp(Box::new(oran::rnib::Rnib::new(sdl.handle().clone())));
     }
     #[cfg(feature = "a1")]
-    if let (Some(northbound), Some(sdl)) = (&mut northbound, &sdl) {
-        let a1 = oran::a1::over_sdl(sdl.handle(), Vec::new(), server.log_budget());
+    let sdl_handle = sdl.as_ref().map(sdl::Sdl::handle).or(remote_sdl.as_ref().map(sdl::RemoteSdl::handle));
+    #[cfg(feature = "a1")]
+    if let (Some(northbound), Some(sdl)) = (&mut northbound, sdl_handle) {
+        let a1 = oran::a1::over_sdl(sdl, Vec::new(), server.log_budget());
         northbound.add(oran::a1::routes(&a1));
     }
     #[cfg(feature = "redis")]
@@ -238,6 +254,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         peers,
         #[cfg(feature = "sdl")]
         sdl,
+        #[cfg(feature = "sdl")]
+        remote_sdl,
         #[cfg(feature = "oran")]
         oran,
         #[cfg(feature = "virtual")]
@@ -253,6 +271,20 @@ fn with_limits_of(mut config: sdl::Config, server: &mut ferric::server::ServerCo
     config.limits.max_host_percent = server.controller.max_host_percent.into();
     config.limits.request_timeout = server.pdu_timeout;
     config
+}
+
+/// Starts the shared data layer on Redis, with the RIC's nodes in it.
+#[cfg(feature = "sdl")]
+fn start_remote_sdl(
+    url: shared_store::StoreUrl,
+    server: &mut Server,
+    ric_name: &str,
+) -> Result<sdl::RemoteSdl, ferric::Error> {
+    let failed = |source| ferric::Error::System { what: "start the shared data layer", source };
+    let sdl = sdl::RemoteSdl::start(url).map_err(failed)?;
+    let rnib = oran::rnib::Rnib::shared(sdl.handle().clone(), ric_name, server.iapp_waker()?).map_err(failed)?;
+    server.add_iapp(Box::new(rnib));
+    Ok(sdl)
 }
 
 #[cfg(feature = "sdl")]

@@ -103,7 +103,7 @@ impl RicConfig {
         }
         #[cfg(feature = "sdl")]
         {
-            (config.sdl, config.sdl_tokens) = sdl::config(&file)?;
+            sdl::read(&file, &mut config)?;
         }
         #[cfg(feature = "peers")]
         {

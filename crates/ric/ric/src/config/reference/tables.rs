@@ -141,7 +141,7 @@ pub(in crate::config) const SDL_KEYS: [Key; 9] = [
         "url",
         Values::Other("URL"),
         required("\"tcp://127.0.0.1:6379\""),
-        "where clients connect: `tcp://HOST:PORT` or `unix:PATH`; other than loopback addresses require `tokens`",
+        "where clients connect: `tcp://HOST:PORT` or `unix:PATH`; other than loopback addresses require `tokens`; or the [Redis server](oran-sdl.md#on-a-redis-server) that takes the place of the embedded store: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`, with `rediss` over TLS",
     ),
     key(
         "file",
