@@ -146,8 +146,7 @@ impl Beats {
         // while the store was away, the others could not announce themselves either
         let ttl = self.config.time_to_live;
         if now.duration_since(self.since) > ttl {
-            // a key lives as long as its RIC is silent: one beat more than that
-            self.seen.retain(|_, (_, last)| now.duration_since(*last) <= ttl / BEATS);
+            self.seen.retain(|_, (_, last)| *last == now);
             self.forget(&gone);
         }
         let mut members = self.shared.members();

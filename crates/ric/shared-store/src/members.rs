@@ -1,7 +1,7 @@
 //! The RICs that share nodes, and which of them serves a node: rendezvous hashing (Thaler and Ravishankar, 1998). Each RIC has a
 //! weight for each node, and the one with the highest serves it. When a RIC goes, its nodes alone move, evenly to the others.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -31,15 +31,14 @@ pub struct Members {
     /// Counts the changes.
     pub generation: u64,
     directed: HashMap<GlobalE2NodeId, Directed>,
-    /// Nodes of other RICs that are served here because those did not, or that were handed over already, with the generation of
-    /// that time.
-    settled: HashMap<GlobalE2NodeId, u64>,
+    /// Nodes of other RICs that are served here because those did not, or that were handed over already, since the RICs changed.
+    settled: HashSet<GlobalE2NodeId>,
 }
 
 impl Members {
     pub fn new(own: String, address: SocketAddr) -> Self {
         let rics = BTreeMap::from([(own.clone(), address)]);
-        Members { own, rics, generation: 0, directed: HashMap::new(), settled: HashMap::new() }
+        Members { own, rics, generation: 0, directed: HashMap::new(), settled: HashSet::new() }
     }
 
     /// The names of all RICs.
@@ -57,8 +56,9 @@ impl Members {
         }
         self.rics = rics;
         self.generation += 1;
-        let generation = self.generation;
-        self.settled.retain(|_, of| *of == generation);
+        // what was found of the others holds no more
+        self.directed.clear();
+        self.settled.clear();
         true
     }
 
@@ -72,13 +72,12 @@ impl Members {
 
     /// Whether another RIC should serve a node that is connected here, and it was not handed over since the RICs have changed.
     pub fn belongs_elsewhere(&self, node: &GlobalE2NodeId) -> bool {
-        let is_settled = self.settled.get(node) == Some(&self.generation);
-        !is_settled && self.ranking(node).first().is_some_and(|(first, _)| *first != self.own)
+        !self.settled.contains(node) && self.ranking(node).first().is_some_and(|(first, _)| *first != self.own)
     }
 
     /// A node is handed over: it is not again until the RICs change.
     pub fn hand_over(&mut self, node: GlobalE2NodeId) {
-        self.settled.insert(node, self.generation);
+        self.settled.insert(node);
     }
 
     /// Where a node belongs that sets up here. It is directed to the RIC that should serve it; each time that it returns soon, that
@@ -101,7 +100,7 @@ impl Members {
             _ => {
                 self.directed.remove(node);
                 if own_rank > 0 {
-                    self.settled.insert(*node, self.generation);
+                    self.settled.insert(*node);
                 } else {
                     self.settled.remove(node);
                 }
