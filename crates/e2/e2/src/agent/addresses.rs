@@ -112,3 +112,41 @@ impl Addresses {
         earliest.max(self.not_before[self.current])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tnl(number: u8) -> TnlInformation<'static> {
+        TnlInformation::new([10, 0, 0, number].into(), None)
+    }
+
+    #[test]
+    fn directions_are_bounded() {
+        let (now, mut addresses) = (Time::default(), Addresses::new(1));
+        let pause = || Duration::from_secs(1);
+        for number in 0..4 {
+            assert!(addresses.direct(now, &tnl(number)));
+        }
+        assert!(!addresses.direct(now, &tnl(4)), "the chain is four deep");
+        let followed = (5..100).filter(|number| {
+            assert_eq!(addresses.next(now, pause), now);
+            addresses.direct(now, &tnl(*number))
+        });
+        assert_eq!(followed.count(), 12, "16 with those before");
+        // until a pause
+        while addresses.next(now, pause) == now {}
+        assert!(addresses.direct(now, &tnl(5)));
+    }
+
+    #[test]
+    fn direction_to_a_ric_that_wants_no_setup_yet_is_not_followed() {
+        let (now, mut addresses) = (Time::default(), Addresses::new(1));
+        assert!(addresses.direct(now, &tnl(1)));
+        assert!(!addresses.direct(now, &tnl(1)), "a RIC does not direct to itself");
+        let until = now + Duration::from_secs(20);
+        addresses.wait_until(until);
+        assert_eq!(addresses.next(now, || Duration::from_secs(1)), now);
+        assert!(!addresses.direct(now, &tnl(1)) && addresses.direct(until, &tnl(1)));
+    }
+}
