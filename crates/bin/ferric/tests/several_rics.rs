@@ -167,7 +167,11 @@ impl Session {
                         names.insert(node.id, node.global_id);
                         let kind = RicActionType::Report;
                         let action = Action { id: RicActionId(1), kind, definition: None, subsequent: None };
-                        ric.subscribe(node.id, FUNCTION, SubscriptionSpec { event_trigger: vec![1], actions: vec![action] });
+                        ric.subscribe(
+                            node.id,
+                            FUNCTION,
+                            SubscriptionSpec { event_trigger: vec![1], actions: vec![action] },
+                        );
                     }
                     XappEvent::Indication(indication) => {
                         let gather = Gather::new();
@@ -226,7 +230,8 @@ fn nodes_move_once_and_nothing_is_doubled() {
         ric.program.logs("3 RICs share the nodes: ric-0, ric-1, ric-2");
     }
     let reports = Reports::default();
-    let mut sessions: Vec<_> = rics.iter().enumerate().map(|(at, ric)| Session::start(at, &ric.xapp, &reports)).collect();
+    let mut sessions: Vec<_> =
+        rics.iter().enumerate().map(|(at, ric)| Session::start(at, &ric.xapp, &reports)).collect();
     let _nodes = Nodes::start(rics.iter().map(|ric| ric.e2.parse().unwrap()).collect());
     let spread = reports.all();
     // rendezvous hashing gives each 100, with a standard deviation of 8

@@ -43,6 +43,9 @@ const MAX_LOST: usize = 1024;
 /// The key of a node's RIC, in a store that several RICs share.
 const OWNER_PREFIX: &str = "FERRIC.OWNER:";
 
+/// The owner of a node whose RIC is gone.
+const NOBODY: &[u8] = b"-";
+
 const CONNECTED: u32 = 1;
 const DISCONNECTED: u32 = 2;
 const ENB: u32 = 1;
@@ -277,6 +280,13 @@ fn now_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Marks the nodes of another RIC as disconnected, which is gone, unless they have set up elsewhere. It waits for the store: it is for a
+/// thread of its own.
+pub fn disconnect_nodes_of_ric(handle: &Handle, ric: &str) {
+    let prefix = format!("{ric} ").into_bytes();
+    disconnect_nodes_of(handle, |owner| owner.starts_with(&prefix));
+}
+
 /// Marks the nodes as disconnected whose owner is gone. It waits for the store.
 fn disconnect_nodes_of(handle: &Handle, is_gone: impl Fn(&[u8]) -> bool) {
     let entries: BTreeMap<_, _> = handle.read(NAMESPACE.as_bytes()).into_iter().collect();
@@ -292,6 +302,8 @@ fn disconnect_nodes_of(handle: &Handle, is_gone: impl Fn(&[u8]) -> bool) {
         stored.disconnect();
         changes.extend(stored.put());
         changes.push(stored.event(CONNECTION_CHANNEL, "DISCONNECTED"));
+        // others that do the same find it done
+        changes.push(Change::Set { key: owner_key.clone(), octets: NOBODY.to_vec() });
         if !handle.apply(vec![Change::Guarded { key: owner_key.clone(), octets: owner.clone(), changes }]) {
             return warn!("R-NIB keeps nodes of a RIC that is gone as connected: too many changes wait");
         }

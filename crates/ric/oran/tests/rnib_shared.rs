@@ -116,8 +116,27 @@ fn nodes_of_an_earlier_run_are_disconnected() {
     let other = Ric::start("ric-10", &redis);
     let _ = other.sdl.handle().read(b"none");
     assert_eq!(status(&redis), Some(1), "the RIC with a name that begins alike has no part in it");
+    oran::rnib::disconnect_nodes_of_ric(other.sdl.handle(), "ric-10");
+    let _ = other.sdl.handle().read(b"none");
+    assert_eq!(status(&redis), Some(1));
     let _started_again = Ric::start("ric-1", &redis);
     eventually("the node is disconnected", || (status(&redis), listed(&redis)) == (Some(2), 1));
+    stop.stop();
+    thread.join().unwrap();
+}
+
+#[test]
+fn nodes_of_a_ric_that_is_gone_are_disconnected() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let (gone, other) = (Ric::start("ric-1", &redis), Ric::start("ric-2", &redis));
+    let (stop, thread) = agent(&gone.e2);
+    eventually("the node is connected", || status(&redis) == Some(1));
+    for _ in 0..2 {
+        oran::rnib::disconnect_nodes_of_ric(other.sdl.handle(), "ric-1");
+    }
+    let _ = other.sdl.handle().read(b"none");
+    assert_eq!((status(&redis), listed(&redis)), (Some(2), 1));
+    assert_eq!(redis.command(&["GET", &format!("{{e2Manager}},FERRIC.OWNER:{NAME}")]), "$1\r\n-\r\n");
     stop.stop();
     thread.join().unwrap();
 }

@@ -205,8 +205,6 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     if let Some(topology) = config.topology {
         virtualization::topology::add_to(&mut server, topology, links)?;
     }
-    #[cfg(feature = "peers")]
-    let peers = config.peers.map(|peers| peers.start(&mut server)).transpose()?;
     #[cfg(feature = "sdl")]
     let sdl = sdl.map(|sdl| sdl::Sdl::start(sdl, server.log_budget())).transpose().map_err(sdl_error)?;
     #[cfg(feature = "sdl")]
@@ -222,6 +220,12 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let a1 = oran::a1::over_sdl(sdl, Vec::new(), server.log_budget());
         northbound.add(oran::a1::routes(&a1));
     }
+    #[cfg(feature = "peers")]
+    let on_loss = None;
+    #[cfg(all(feature = "peers", feature = "sdl"))]
+    let on_loss = remote_sdl.as_ref().map(disconnect_nodes_on_loss).or(on_loss);
+    #[cfg(feature = "peers")]
+    let peers = config.peers.map(|peers| peers.start(&mut server, on_loss)).transpose()?;
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
         let forwarder = traffic::Forwarder::start(redis);
@@ -271,6 +275,19 @@ fn with_limits_of(mut config: sdl::Config, server: &mut ferric::server::ServerCo
     config.limits.max_host_percent = server.controller.max_host_percent.into();
     config.limits.request_timeout = server.pdu_timeout;
     config
+}
+
+/// Has the nodes of a RIC that is gone disconnected in the shared data layer.
+#[cfg(all(feature = "peers", feature = "sdl"))]
+fn disconnect_nodes_on_loss(sdl: &sdl::RemoteSdl) -> shared_store::LossObserver {
+    let handle = sdl.handle().clone();
+    Box::new(move |ric| {
+        let (handle, ric) = (handle.clone(), ric.to_owned());
+        let disconnect = move || oran::rnib::disconnect_nodes_of_ric(&handle, &ric);
+        if let Err(error) = std::thread::Builder::new().name("rnib".to_owned()).spawn(disconnect) {
+            tracing::warn!("nodes of a RIC that is gone stay connected in R-NIB: cannot start a thread: {error}");
+        }
+    })
 }
 
 /// Starts the shared data layer on Redis, with the RIC's nodes in it.

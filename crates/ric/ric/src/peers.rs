@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ferric::link::Address;
 use ferric::server::Server;
-use shared_store::{MAX_NAME_OCTETS, MoveNodes, Peers, PeersConfig, StoreUrl};
+use shared_store::{LossObserver, MAX_NAME_OCTETS, MoveNodes, Peers, PeersConfig, StoreUrl};
 
 /// How a RIC shares nodes with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +34,16 @@ impl SharedNodes {
     /// # Errors
     /// Why it is none.
     pub fn name(text: &str) -> Result<String, String> {
-        if text.is_empty() || text.len() > MAX_NAME_OCTETS || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        if text.is_empty()
+            || text.len() > MAX_NAME_OCTETS
+            || text.contains(|c: char| c.is_whitespace() || c.is_control())
+        {
             return Err(format!("a name has 1 to {MAX_NAME_OCTETS} octets without white space"));
         }
         Ok(text.to_owned())
     }
 
-    pub(crate) fn start(self, server: &mut Server) -> Result<Peers, ferric::Error> {
+    pub(crate) fn start(self, server: &mut Server, on_loss: Option<LossObserver>) -> Result<Peers, ferric::Error> {
         let failed = |source| ferric::Error::System { what: "share nodes with other RICs", source };
         let unknown = || {
             failed(io::Error::other(
@@ -51,7 +54,7 @@ impl SharedNodes {
         let name = self.name.unwrap_or_else(|| address.to_string());
         let config = PeersConfig { time_to_live: self.time_to_live, ..PeersConfig::new(self.url, name, address) };
         let settling = 2 * config.time_to_live;
-        let peers = Peers::start(config, server.iapp_waker()?).map_err(failed)?;
+        let peers = Peers::start(config, server.iapp_waker()?, on_loss).map_err(failed)?;
         server.set_placement(peers.placement());
         server.add_iapp(Box::new(MoveNodes::new(&peers, settling)));
         Ok(peers)

@@ -1,9 +1,9 @@
 //! Changes that the process itself makes, from any thread.
 
 use std::fmt;
-use std::sync::mpsc::{SyncSender, sync_channel};
 #[cfg(feature = "redis")]
 use std::sync::Condvar;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "redis")]
 use std::time::Duration;

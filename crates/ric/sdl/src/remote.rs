@@ -265,7 +265,8 @@ impl Remote {
                     Job::Change(change) => is_plain(change) && namespace_of(change.key()) == namespace,
                     _ => false,
                 };
-                let count = if is_plain(first) { self.waiting.iter().take(MAX_BATCH).take_while(fits).count() } else { 1 };
+                let count =
+                    if is_plain(first) { self.waiting.iter().take(MAX_BATCH).take_while(fits).count() } else { 1 };
                 let changes = self.waiting.iter().take(count).filter_map(|job| match job {
                     Job::Change(change) => Some(change),
                     _ => None,

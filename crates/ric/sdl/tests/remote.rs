@@ -1,8 +1,8 @@
 //! The shared data layer on a real Redis server.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::Arc;
 use std::time::Duration;
 
 use sdl::{Change, RemoteSdl};

@@ -15,7 +15,7 @@ use redis::{RedisError, cmd};
 use tracing::{error, info, warn};
 
 use crate::members::MAX_MEMBERS;
-use crate::peers::{MAX_NAME_OCTETS, PeersConfig, Shared};
+use crate::peers::{LossObserver, MAX_NAME_OCTETS, PeersConfig, Shared};
 use crate::{StoreConnection, remedy};
 
 const NAMES: &str = "{ferric-peers},names";
@@ -32,6 +32,7 @@ pub struct Beats {
     config: PeersConfig,
     shared: Arc<Shared>,
     waker: IappWaker,
+    on_loss: Option<LossObserver>,
     /// Distinguishes this run from another RIC with the same name.
     run: String,
     connection: Option<StoreConnection>,
@@ -46,7 +47,7 @@ pub struct Beats {
 }
 
 impl Beats {
-    pub fn new(config: PeersConfig, shared: Arc<Shared>, waker: IappWaker) -> Self {
+    pub fn new(config: PeersConfig, shared: Arc<Shared>, waker: IappWaker, on_loss: Option<LossObserver>) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Beats {
             run: format!("{}-{}", std::process::id(), since.as_nanos()),
@@ -54,6 +55,7 @@ impl Beats {
             config,
             shared,
             waker,
+            on_loss,
             connection: None,
             since: Instant::now(),
             seen: HashMap::new(),
@@ -125,7 +127,11 @@ impl Beats {
         }
         // after a start, the value of the run before may be there
         if is_other && self.has_announced && !std::mem::replace(&mut self.is_name_taken, true) {
-            error!(name, other = own, "another RIC has the same name among those that share nodes: give each a name of its own (--peer-name)");
+            error!(
+                name,
+                other = own,
+                "another RIC has the same name among those that share nodes: give each a name of its own (--peer-name)"
+            );
         }
         self.has_announced = true;
         self.learn(names.into_iter().zip(values));
@@ -150,9 +156,13 @@ impl Beats {
             self.forget(&gone);
         }
         let mut members = self.shared.members();
-        if members.set_others(self.seen.iter().map(|(name, (address, _))| (name.clone(), *address))) {
-            let rics: Vec<_> = members.names().collect();
-            info!("{} RICs share the nodes: {}", rics.len(), rics.join(", "));
+        let others = self.seen.iter().map(|(name, (address, _))| (name.clone(), *address));
+        let Some(gone) = members.set_others(others) else { return };
+        let rics: Vec<_> = members.names().collect();
+        info!("{} RICs share the nodes: {}", rics.len(), rics.join(", "));
+        drop(members);
+        if let Some(observer) = &self.on_loss {
+            gone.iter().for_each(|name| observer(name));
         }
     }
 

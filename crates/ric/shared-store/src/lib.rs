@@ -29,7 +29,7 @@ pub use connection::StoreConnection;
 #[cfg(feature = "peers")]
 pub use moving::MoveNodes;
 #[cfg(feature = "peers")]
-pub use peers::{MAX_NAME_OCTETS, Peers, PeersConfig};
+pub use peers::{LossObserver, MAX_NAME_OCTETS, Peers, PeersConfig};
 pub use remedy::remedy;
 pub use store_url::StoreUrl;
 pub use url::{RedisFiles, RedisUrl, RedisUrlError};

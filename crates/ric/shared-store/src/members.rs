@@ -46,26 +46,28 @@ impl Members {
         self.rics.keys().map(String::as_str)
     }
 
-    /// Replaces the other RICs. Returns whether anything has changed.
-    pub fn set_others(&mut self, others: impl Iterator<Item = (String, SocketAddr)>) -> bool {
+    /// Replaces the other RICs. Returns the names of those that are gone if anything has changed.
+    pub fn set_others(&mut self, others: impl Iterator<Item = (String, SocketAddr)>) -> Option<Vec<String>> {
         let mut rics: BTreeMap<_, _> = others.filter(|(name, _)| *name != self.own).take(MAX_MEMBERS - 1).collect();
         let own = self.rics.get(&self.own).copied();
         rics.extend(own.map(|address| (self.own.clone(), address)));
         if rics == self.rics {
-            return false;
+            return None;
         }
+        let gone = self.rics.keys().filter(|name| !rics.contains_key(*name)).cloned().collect();
         self.rics = rics;
         self.generation += 1;
         // what was found of the others holds no more
         self.directed.clear();
         self.settled.clear();
-        true
+        Some(gone)
     }
 
     /// The RICs in the order in which they should serve a node.
     fn ranking(&self, node: &GlobalE2NodeId) -> Vec<(&str, SocketAddr)> {
         let node = node.to_string();
-        let mut ranking: Vec<_> = self.rics.iter().map(|(name, address)| (weight(name, &node), name, address)).collect();
+        let mut ranking: Vec<_> =
+            self.rics.iter().map(|(name, address)| (weight(name, &node), name, address)).collect();
         ranking.sort_by(|(a, a_name, _), (b, b_name, _)| b.cmp(a).then(a_name.cmp(b_name)));
         ranking.into_iter().map(|(_, name, address)| (name.as_str(), *address)).collect()
     }
@@ -114,9 +116,8 @@ impl Members {
 /// RICs must compute the same, whatever their release.
 fn weight(ric: &str, node: &str) -> u64 {
     let octets = ric.bytes().chain([0]).chain(node.bytes());
-    let hash = octets.fold(0xcbf2_9ce4_8422_2325, |hash: u64, octet| {
-        (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = octets
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, octet| (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3));
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     hash ^ (hash >> 31)
@@ -193,8 +194,9 @@ mod tests {
         assert_eq!(members.place(now, &node), to(1));
         assert_eq!(members.place(now + RETURN_WITHIN, &node), to(1), "it was away for long");
         // the RICs have changed
-        assert!(members.set_others([("ric-1".to_owned(), address(1))].into_iter()));
-        assert!(!members.set_others([("ric-1".to_owned(), address(1))].into_iter()));
+        let only_first = || [("ric-1".to_owned(), address(1))].into_iter();
+        assert_eq!(members.set_others(only_first()), Some(vec!["ric-2".to_owned()]));
+        assert_eq!(members.set_others(only_first()), None);
         assert!(members.belongs_elsewhere(&node));
         members.hand_over(node);
         assert!(!members.belongs_elsewhere(&node));

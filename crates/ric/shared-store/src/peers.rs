@@ -40,6 +40,9 @@ impl PeersConfig {
     }
 }
 
+/// Called with the name of a RIC that is gone.
+pub type LossObserver = Box<dyn Fn(&str) + Send>;
+
 /// The RICs that share nodes. They are found through a store, where each of them has a key that expires. While the store cannot be
 /// reached, they are those that were there last, and nobody is waited for. The key is removed when this is dropped.
 ///
@@ -91,14 +94,14 @@ impl NodePlacement for PlaceNodes {
 
 impl Peers {
     /// Announces this RIC, and follows the others on a thread of its own. The store need not be there yet. `waker` is called at each
-    /// change, and then about once a second.
+    /// change, and then about once a second; `on_loss` with the name of each RIC that is gone, on that thread: it must not block.
     ///
     /// # Errors
     /// If the system refuses a thread.
-    pub fn start(config: PeersConfig, waker: IappWaker) -> io::Result<Self> {
+    pub fn start(config: PeersConfig, waker: IappWaker, on_loss: Option<LossObserver>) -> io::Result<Self> {
         let members = Mutex::new(Members::new(config.name.clone(), config.address));
         let shared = Arc::new(Shared { members, ended: Mutex::default(), changed: Condvar::new() });
-        let beats = Beats::new(config, Arc::clone(&shared), waker);
+        let beats = Beats::new(config, Arc::clone(&shared), waker, on_loss);
         let thread = std::thread::Builder::new().name("peers".to_owned()).spawn(move || beats.run())?;
         Ok(Peers { shared, thread: Some(thread) })
     }

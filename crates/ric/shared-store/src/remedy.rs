@@ -12,7 +12,9 @@ pub fn remedy(error: &RedisError) -> &'static str {
         ErrorKind::Server(ServerErrorKind::BusyLoading) => "none is needed: Redis is loading its data",
         ErrorKind::Server(ServerErrorKind::ReadOnly) => "give the URL of the primary: this is a replica",
         ErrorKind::Parse => "check the URL: the server is not Redis",
-        ErrorKind::Io if error.is_timeout() => "check the host, its load and the network: Redis does not answer in time",
+        ErrorKind::Io if error.is_timeout() => {
+            "check the host, its load and the network: Redis does not answer in time"
+        }
         ErrorKind::Io => "start a Redis there (`redis-server`), or give another URL",
         _ => match error.code() {
             Some("NOAUTH" | "WRONGPASS") => PASSWORD,

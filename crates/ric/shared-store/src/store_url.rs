@@ -63,7 +63,13 @@ impl StoreUrl {
         let scheme = text.split("://").next().unwrap_or_default();
         matches!(
             scheme,
-            "redis" | "rediss" | "redis+unix" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster" | "rediss+cluster"
+            "redis"
+                | "rediss"
+                | "redis+unix"
+                | "redis+sentinel"
+                | "rediss+sentinel"
+                | "redis+cluster"
+                | "rediss+cluster"
         ) && text.contains("://")
     }
 
@@ -142,15 +148,21 @@ fn find_primary(
         let mut connection = sentinel.connect()?;
         let address: Option<(String, u16)> =
             redis::cmd("SENTINEL").arg("get-master-addr-by-name").arg(name).query(&mut connection)?;
-        let unknown = || RedisError::from((ErrorKind::Client, "Sentinel knows no primary of this name", name.to_owned()));
+        let unknown =
+            || RedisError::from((ErrorKind::Client, "Sentinel knows no primary of this name", name.to_owned()));
         let (host, port) = address.ok_or_else(unknown)?;
-        let url = primary.at(&host, port).parse::<RedisUrl>().and_then(|url| url.with_files(files)).map_err(unusable)?;
+        let url =
+            primary.at(&host, port).parse::<RedisUrl>().and_then(|url| url.with_files(files)).map_err(unusable)?;
         let mut connection = url.connect()?;
         // Sentinel may name a server that has just become a replica
         let role: Vec<redis::Value> = redis::cmd("ROLE").query(&mut connection)?;
         match role.first() {
             Some(redis::Value::BulkString(role)) if role == b"master" => Ok(connection),
-            _ => Err(RedisError::from((ErrorKind::Client, "the server that Sentinel names is no primary", url.to_string()))),
+            _ => Err(RedisError::from((
+                ErrorKind::Client,
+                "the server that Sentinel names is no primary",
+                url.to_string(),
+            ))),
         }
     })
 }

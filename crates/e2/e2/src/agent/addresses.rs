@@ -79,7 +79,8 @@ impl Addresses {
     /// Follows the direction of the RIC at the address in use. Returns whether it may be followed.
     pub fn direct(&mut self, now: Time, tnl: &TnlInformation<'static>) -> bool {
         let waits = self.directed_not_before.as_ref().is_some_and(|(of, until)| of == tnl && *until > now);
-        if waits || self.chain.len() >= MAX_CHAIN || self.directions >= MAX_DIRECTIONS || self.chain.last() == Some(tnl) {
+        if waits || self.chain.len() >= MAX_CHAIN || self.directions >= MAX_DIRECTIONS || self.chain.last() == Some(tnl)
+        {
             return false;
         }
         self.directions += 1;
@@ -129,7 +130,7 @@ mod tests {
             assert!(addresses.direct(now, &tnl(number)));
         }
         assert!(!addresses.direct(now, &tnl(4)), "the chain is four deep");
-        let followed = (5..100).filter(|number| {
+        let followed = (5..20).filter(|number| {
             assert_eq!(addresses.next(now, pause), now);
             addresses.direct(now, &tnl(*number))
         });

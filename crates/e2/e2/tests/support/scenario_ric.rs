@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use e2::xapp::{RicMessage, XappMessage};
 use e2::{
     Action, ActionChange, AddedAction, AssocId, CloseReason, Consumer, ControlOutcome, Controller, ControllerConfig,
-    Event, NodeId, NodePlacement, Placement, RequestEvent, Routed, SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId,
-    SubscriptionOrder, SubscriptionSpec, SubscriptionTimes, Ticket, Time, XappClient, XappHost,
+    Event, NodeId, NodePlacement, Placement, RequestEvent, Routed, SubscribeError, SubscriptionChange, SubscriptionEnd,
+    SubscriptionId, SubscriptionOrder, SubscriptionSpec, SubscriptionTimes, Ticket, Time, XappClient, XappHost,
 };
 use e2ap::{GlobalE2NodeId, RicActionId, RicActionType, RicIndicationType, Version};
 

@@ -238,7 +238,9 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     /// # Panics
     /// As [`AgentLoop::add_controller`]; when there is no endpoint, or they have different encodings.
     pub fn add_redundant_controller(&mut self, node: NodeHandle, endpoints: Vec<Endpoint>) -> ControllerId {
-        let Some(codec) = endpoints.first().map(|endpoint| endpoint.codec) else { panic!("a controller has an address") };
+        let Some(codec) = endpoints.first().map(|endpoint| endpoint.codec) else {
+            panic!("a controller has an address")
+        };
         assert!(endpoints.iter().all(|endpoint| endpoint.codec == codec), "the encoding is the same");
         let addresses: Vec<_> = endpoints.into_iter().map(|endpoint| endpoint.address).collect();
         let at = node.0;

@@ -79,4 +79,3 @@ pub fn field(mut octets: &[u8], wanted: u64) -> Option<Vec<u8>> {
     }
     None
 }
-

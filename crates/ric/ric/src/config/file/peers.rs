@@ -31,7 +31,10 @@ mod tests {
     fn store_name_and_address_are_read() {
         let text = "[peers]\nurl = \"redis+cluster://a,b\"\nname = \"ric-1\"\naddress = \"10.0.0.1:36421\"\ntime_to_live_ms = 2000";
         let config = RicConfig::from_toml(text).unwrap().peers.unwrap();
-        assert_eq!((config.url.to_string(), config.name), ("redis+cluster://a:6379,b:6379".into(), Some("ric-1".into())));
+        assert_eq!(
+            (config.url.to_string(), config.name),
+            ("redis+cluster://a:6379,b:6379".into(), Some("ric-1".into()))
+        );
         assert_eq!((config.address, config.time_to_live), ("10.0.0.1:36421".parse().ok(), Duration::from_secs(2)));
         let least = RicConfig::from_toml("[peers]\nurl = \"redis://a\"").unwrap().peers;
         assert_eq!(least, Some(SharedNodes::new("redis://a".parse().unwrap())));
