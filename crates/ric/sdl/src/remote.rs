@@ -373,11 +373,16 @@ impl<'a> Script<'a> {
         }
         let mut command = cmd("EVAL");
         command.arg(SCRIPT).arg(self.guards.len() + self.changes.len());
-        self.guards.iter().for_each(|(key, _)| drop(command.arg(*key)));
-        self.changes.iter().for_each(|(key, ..)| drop(command.arg(*key)));
+        for key in self.guards.iter().map(|(key, _)| key.as_slice()).chain(self.changes.iter().map(|(key, ..)| *key)) {
+            command.arg(key);
+        }
         command.arg(self.guards.len());
-        self.guards.iter().for_each(|(_, octets)| drop(command.arg(*octets)));
-        self.changes.iter().for_each(|(_, what, value)| drop(command.arg(*what).arg(*value)));
+        for (_, octets) in &self.guards {
+            command.arg(*octets);
+        }
+        for (_, what, value) in &self.changes {
+            command.arg(*what).arg(*value);
+        }
         Some(command)
     }
 }

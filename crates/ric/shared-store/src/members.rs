@@ -12,8 +12,8 @@ use ferric::e2ap::{GlobalE2NodeId, TnlInformation};
 pub const MAX_MEMBERS: usize = 64;
 /// A node that returns within this time was not served by the RIC that it was directed to.
 const RETURN_WITHIN: Duration = Duration::from_secs(30);
-/// The most nodes that may return. Further ones are served here.
-const MAX_DIRECTED: usize = 8192;
+/// The most nodes that are remembered. Beyond it, nodes of other RICs are served here.
+const MAX_NODES: usize = 8192;
 
 /// A node that was directed to other RICs.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +79,10 @@ impl Members {
 
     /// A node is handed over: it is not again until the RICs change.
     pub fn hand_over(&mut self, node: GlobalE2NodeId) {
+        // beyond the bound, nodes may be handed over once more
+        if self.settled.len() >= MAX_NODES {
+            self.settled.clear();
+        }
         self.settled.insert(node);
     }
 
@@ -91,18 +95,18 @@ impl Members {
         let ranking = self.ranking(node);
         let own_rank = ranking.iter().position(|(name, _)| *name == self.own).unwrap_or(0);
         let target = ranking.get(times).map(|(_, address)| *address);
-        if own_rank > times && self.directed.len() >= MAX_DIRECTED {
+        if own_rank > times && self.directed.len() >= MAX_NODES {
             self.directed.retain(|_, directed| directed.last + RETURN_WITHIN > now);
         }
         match target {
-            Some(address) if own_rank > times && self.directed.len() < MAX_DIRECTED => {
+            Some(address) if own_rank > times && self.directed.len() < MAX_NODES => {
                 self.directed.insert(*node, Directed { times: times + 1, last: now });
                 Placement::Elsewhere(TnlInformation::new(address.ip(), Some(address.port())))
             }
             _ => {
                 self.directed.remove(node);
                 if own_rank > 0 {
-                    self.settled.insert(*node);
+                    self.hand_over(*node);
                 } else {
                     self.settled.remove(node);
                 }
@@ -200,6 +204,8 @@ mod tests {
         assert!(members.belongs_elsewhere(&node));
         members.hand_over(node);
         assert!(!members.belongs_elsewhere(&node));
+        (1000..9999).for_each(|number| members.hand_over(self::node(number)));
+        assert!(members.settled.len() <= MAX_NODES);
         assert_eq!(ric(1, &[]).place(now, &node), Placement::Here, "it is alone");
     }
 
@@ -207,7 +213,7 @@ mod tests {
     fn directed_nodes_are_bounded() {
         let mut members = ric(1, &[1, 2]);
         let (mut served, mut number) = (0, 0);
-        while members.directed.len() < MAX_DIRECTED {
+        while members.directed.len() < MAX_NODES {
             served += u32::from(members.place(Time::default(), &node(number)) == Placement::Here);
             number += 1;
         }
