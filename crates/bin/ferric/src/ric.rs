@@ -243,9 +243,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let redis_files = args
         .redis_access
         .files(config.redis.as_mut().map(|redis| std::mem::take(&mut redis.files)).unwrap_or_default());
+    let has_store = args.has_store(&config);
     match &mut config.redis {
         Some(redis) => (redis.url, redis.files) = (redis.url.with_files(&redis_files)?, redis_files.clone()),
-        None if redis_files != RedisFiles::default() && !args.has_store(&config) => {
+        None if redis_files != RedisFiles::default() && !has_store => {
             bail!("access to Redis is configured without an address: give --redis")
         }
         None => {}
