@@ -159,7 +159,10 @@ impl Beats {
         let others = self.seen.iter().map(|(name, (address, _))| (name.clone(), *address));
         let Some(gone) = members.set_others(others) else { return };
         let rics: Vec<_> = members.names().collect();
-        info!("{} RICs share the nodes: {}", rics.len(), rics.join(", "));
+        match rics.as_slice() {
+            [_] => info!("no other RIC shares the nodes any more"),
+            _ => info!("{} RICs share the nodes: {}", rics.len(), rics.join(", ")),
+        }
         drop(members);
         if let Some(observer) = &self.on_loss {
             gone.iter().for_each(|name| observer(name));

@@ -3,7 +3,8 @@
 //! Each procedure has a file of its own that names its clause and its scenarios. The files below them hold data and use no
 //! procedure: [`ids`], [`spec`], [`outcomes`], [`node`], [`event`] and [`config`] are the public types; [`records`] holds
 //! the state of each request, [`requests`] the table of request ids, [`quotas`] the use that each consumer makes of it,
-//! [`sharing`] the index of subscriptions that consumers may share, [`unsent`] what waits for nodes that read slowly, [`hosts`] what one host may have, [`placement`] which RIC of several serves a node, [`procedures`] the transactions of node-level
+//! [`sharing`] the index of subscriptions that consumers may share, [`unsent`] what waits for nodes that read slowly, [`hosts`]
+//! what one host may have, [`placement`] which RIC of several serves a node, [`procedures`] the transactions of node-level
 //! procedures. [`dispatch`] decodes and dispatches received PDUs, [`answer`] answers erroneous ones, and [`restore`]
 //! suspends and resumes subscriptions. This file holds the machine itself and its timers.
 
