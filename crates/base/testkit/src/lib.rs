@@ -8,7 +8,7 @@
 //! | `http` | module `http`: a client for requests of every kind, malformed ones included; module `schema`: do answers conform? |
 //! | `log` | module `log`: the log of all threads as text |
 //! | `broker` | `MessageBroker`: a RabbitMQ or a Kafka for one test |
-//! | `redis` | `Redis`: a Redis server for one test |
+//! | `redis` | `Redis`, `RedisCluster`, `RedisSentinel`: Redis for one test |
 
 mod allocations;
 mod background;
@@ -37,5 +37,5 @@ pub use background::{Background, PATIENCE, eventually};
 #[cfg(feature = "broker")]
 pub use broker::{MessageBroker, brokers_are_available};
 #[cfg(feature = "redis")]
-pub use redis::Redis;
+pub use redis::{Redis, RedisCluster, RedisSentinel};
 pub use shared_object::ObjectFolder;

@@ -25,6 +25,10 @@ pub struct Args {
     /// Address of the RIC. Repeatable. [default: tcp://127.0.0.1:36421]
     #[arg(long, value_name = "URL", value_parser = address::e2)]
     ric: Vec<Endpoint>,
+    /// Another RIC that shares the nodes with the first --ric: nodes go there when they are not served by that one, or it is
+    /// lost. Repeatable; see docs/several-rics.md.
+    #[arg(long, value_name = "URL", value_parser = address::e2)]
+    next_ric: Vec<Endpoint>,
     /// Scenario of cells, UEs and events, as a TOML file: see docs/scenarios.md.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
@@ -226,6 +230,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if !args.ric.is_empty() {
         config.rics.clone_from(&args.ric);
+    }
+    config.next_rics.clone_from(&args.next_ric);
+    if let Some(other) = config.next_rics.iter().find(|next| next.codec != config.rics[0].codec) {
+        bail!("--next-ric {other} has another encoding than {}: RICs that share nodes have the same", config.rics[0]);
     }
     if args.stepped {
         return steps::run(RanConfig { is_stepped: true, ..config });

@@ -1,5 +1,6 @@
 //! `ferric ric`
 
+mod peers;
 mod reload;
 
 use std::net::SocketAddr;
@@ -14,12 +15,13 @@ use ferric::link::Address;
 use ferric::record::Protocol;
 use ferric::server::E42Address;
 use rest::{AccessFiles, TlsFiles};
-use ric::LogControl;
 use ric::flexran::FlexRanConfig;
 use ric::oran_host::OranConfig;
+use ric::{LogControl, RicConfig};
+use shared_store::StoreUrl;
 use slicing::RuleFile;
 use tracing::{info, warn};
-use traffic::{RedisConfig, RedisFiles, RedisUrl};
+use traffic::{RedisConfig, RedisFiles, RedisUrl, RedisUrlError};
 
 use crate::model::ModelArgs;
 use crate::redis::RedisArgs;
@@ -106,9 +108,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
     /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT or unix:PATH, in Redis's
-    /// protocol; see docs/oran-sdl.md. Other than loopback addresses require tokens. [default: none]
-    #[arg(long, help_heading = SDL, value_name = "URL", value_parser = sdl::Config::address)]
-    sdl: Option<Address>,
+    /// protocol; see docs/oran-sdl.md. Other than loopback addresses require tokens. Or the Redis server that takes its place:
+    /// redis://HOST:PORT, redis+sentinel://HOST:PORT,…/NAME or redis+cluster://HOST:PORT,…, with rediss over TLS. [default: none]
+    #[arg(long, help_heading = SDL, value_name = "URL", value_parser = sdl_url)]
+    sdl: Option<SdlUrl>,
     /// File that keeps the shared data layer. [default: in memory, lost at the end]
     #[arg(long, help_heading = SDL, value_name = "FILE")]
     sdl_file: Option<PathBuf>,
@@ -116,6 +119,8 @@ pub struct Args {
     /// write:NAMESPACE. [default: everybody may do everything]
     #[arg(long, help_heading = SDL, value_name = "FILE")]
     sdl_tokens: Option<PathBuf>,
+    #[command(flatten)]
+    peers: peers::PeerArgs,
     #[command(flatten)]
     access: RestArgs,
     /// Redis server, such as redis://127.0.0.1:6379: receives RLC and TC statistics as JSON, on the channels ferric:rlc and
@@ -133,6 +138,20 @@ pub struct Args {
     /// Record the links to ferric's xApps too, as a separate interface.
     #[arg(long, help_heading = record::HEADING, requires = "record")]
     record_xapps: bool,
+}
+
+/// Where the shared data layer is.
+#[derive(Clone)]
+enum SdlUrl {
+    Embedded(Address),
+    Redis(StoreUrl),
+}
+
+fn sdl_url(text: &str) -> Result<SdlUrl, String> {
+    if StoreUrl::is_one(text) {
+        return text.parse().map(SdlUrl::Redis).map_err(|error: RedisUrlError| error.to_string());
+    }
+    sdl::Config::address(text).map(SdlUrl::Embedded)
 }
 
 /// Access to REST: see docs/slicing-controller.md.
@@ -166,6 +185,14 @@ impl RestArgs {
             }
         };
         AccessFiles { tls, tokens: self.rest_tokens.clone().or(configured.tokens) }
+    }
+}
+
+impl Args {
+    /// Whether Redis is used for something else than statistics.
+    fn has_store(&self, config: &RicConfig) -> bool {
+        let is_sdl = matches!(self.sdl, Some(SdlUrl::Redis(_))) || config.sdl_redis.is_some();
+        is_sdl || self.peers.are_given(config)
     }
 }
 
@@ -229,19 +256,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(url) = &args.redis {
         config.redis.get_or_insert_with(|| RedisConfig::new(url.clone())).url = url.clone();
     }
-    let files = args
+    let redis_files = args
         .redis_access
         .files(config.redis.as_mut().map(|redis| std::mem::take(&mut redis.files)).unwrap_or_default());
+    let has_store = args.has_store(&config);
     match &mut config.redis {
-        Some(redis) => (redis.url, redis.files) = (redis.url.with_files(&files)?, files),
-        None if files != RedisFiles::default() => {
+        Some(redis) => (redis.url, redis.files) = (redis.url.with_files(&redis_files)?, redis_files.clone()),
+        None if redis_files != RedisFiles::default() && !has_store => {
             bail!("access to Redis is configured without an address: give --redis")
         }
         None => {}
     }
-    if let Some(address) = &args.sdl {
-        config.sdl.get_or_insert_with(|| sdl::Config::new(address.clone())).address = address.clone();
+    match &args.sdl {
+        Some(SdlUrl::Embedded(address)) => {
+            config.sdl.get_or_insert_with(|| sdl::Config::new(address.clone())).address = address.clone();
+            config.sdl_redis = None;
+        }
+        Some(SdlUrl::Redis(url)) => (config.sdl, config.sdl_redis) = (None, Some(url.clone())),
+        None => {}
     }
+    config.sdl_redis = config.sdl_redis.map(|url| url.with_files(&redis_files)).transpose()?;
     let tokens = args.sdl_tokens.clone().or(config.sdl_tokens.take());
     match &mut config.sdl {
         Some(sdl) => {
@@ -253,11 +287,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 }
             }
         }
+        None if config.sdl_redis.is_some() && (tokens.is_some() || args.sdl_file.is_some()) => {
+            bail!("--sdl-file and --sdl-tokens concern the embedded store, and the shared data layer is a Redis server")
+        }
         None if tokens.is_some() || args.sdl_file.is_some() => {
             bail!("--sdl-file or --sdl-tokens is given without an address of the shared data layer: give --sdl")
         }
         None => {}
     }
+    args.peers.apply(&mut config, &redis_files)?;
     config.virtual_networks =
         args.virtual_networks.as_deref().map(virtualization::Sla::load).transpose().map_err(anyhow::Error::msg)?;
     config.topology = args
@@ -298,7 +336,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rest = ric.rest().map(rest::Server::url);
     let access = ric.rest().map(rest::Server::access_handle);
     let flexran = ric.flexran().map(|flexran| flexran.address().clone());
-    let sdl = ric.sdl().map(|sdl| sdl.address().clone());
+    let sdl = ric.sdl().map(|sdl| sdl.address().to_string());
+    let sdl = sdl.or(ric.remote_sdl().map(|sdl| sdl.url().to_string()));
     let sdl_tokens = tokens.zip(ric.sdl().map(|sdl| sdl.handle().clone()));
     let rmr = ric.oran().rmr_address().cloned();
     let oran_rest = ric.oran().rest().map(rest::Server::url);

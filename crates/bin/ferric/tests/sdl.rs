@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use program::{File, Program, run};
 use rustix::process::Signal;
 use serde_json::json;
+use testkit::Redis;
 use testkit::http::Service;
 
 const RIC: [&str; 7] = ["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0", "--rest", "127.0.0.1:0"];
@@ -105,4 +106,55 @@ fn address_that_is_open_to_others_and_options_without_it_are_refused() {
     with(&["--sdl", "tcp://127.0.0.1:0", "--sdl-file", "/tmp"]).complains(1, &["/tmp"]);
     let tokens = File::new("wrong.tokens", b"xapp secret read:x\n");
     with(&["--sdl", "tcp://127.0.0.1:0", "--sdl-tokens", tokens.name()]).complains(1, &["line 1", "a token has"]);
+}
+
+#[test]
+fn redis_takes_the_place_of_the_store_and_may_be_away() {
+    let Some(mut redis) = Redis::start(&[]) else { return };
+    let (mut ric, rest) = start_on(&redis);
+    let policy_type =
+        json!({ "name": "t", "description": "d", "policy_type_id": 1, "create_schema": { "type": "object" } });
+    rest.request("PUT", "/A1-P/v2/policytypes/1", policy_type).expect(201);
+    rest.request("PUT", "/A1-P/v2/policytypes/1/policies/one", json!({ "a": 1 })).expect(202);
+    let key = |name: &str| format!("{{A1m_ns}},a1.policy_instance.1.{name}");
+    let one = "$7\r\n{\"a\":1}\r\n";
+    testkit::eventually("the policy", || redis.command(&["GET", &key("one")]) == one);
+    assert!(redis.command(&["GET", "{e2Manager},GENERAL"]).contains("enableRic"));
+    // Redis loses everything, and the RIC accepts policies meanwhile
+    redis.kill();
+    ric.logs("cannot reach the shared data layer");
+    rest.request("PUT", "/A1-P/v2/policytypes/1/policies/two", json!({ "a": 1 })).expect(202);
+    redis.restart();
+    ric.logs("the shared data layer is available");
+    for name in ["one", "two"] {
+        testkit::eventually("the policy", || redis.command(&["GET", &key(name)]) == one);
+    }
+    // the next run finds them
+    ric.stop();
+    let (_ric, rest) = start_on(&redis);
+    let policies = rest.request("GET", "/A1-P/v2/policytypes/1/policies", None).expect(200);
+    assert_eq!(policies, json!(["one", "two"]));
+}
+
+fn start_on(redis: &Redis) -> (Program, Service) {
+    let url = redis.url();
+    let arguments: Vec<&str> = RIC.iter().copied().chain(["--sdl", &url]).collect();
+    let mut ric = program::start(&arguments);
+    assert_eq!(ric.line("sdl="), url);
+    let rest = ric.line("rest=http://").parse().unwrap();
+    (ric, Service { address: rest })
+}
+
+#[test]
+fn options_of_the_embedded_store_and_of_several_rics_are_checked() {
+    let ric = |more: &[&str]| run(&[&["ric"], more].concat());
+    let with_file = ric(&["--sdl", "redis://127.0.0.1:1", "--sdl-file", "sdl.redb"]);
+    with_file.complains(1, &["--sdl-file and --sdl-tokens concern the embedded store"]);
+    ric(&["--sdl", "redis+sentinel://127.0.0.1"]).complains(2, &["the name of the primary is missing"]);
+    ric(&["--peer-name", "a"]).complains(1, &["without a store: give --peers"]);
+    ric(&["--peers", "redis://127.0.0.1:1", "--peer-name", "a b"]).complains(2, &["without white space"]);
+    let nowhere = ric(&["--peers", "redis://127.0.0.1:1", "--e2", "tcp://0.0.0.0:0", "--xapp", "tcp://127.0.0.1:0"]);
+    nowhere.complains(1, &["say where the others direct nodes to (--peer-address HOST:PORT)"]);
+    let encodings = run(&["ran", "--ric", "tcp://127.0.0.1:1", "--next-ric", "tcp+flat://127.0.0.1:2"]);
+    encodings.complains(1, &["RICs that share nodes have the same"]);
 }

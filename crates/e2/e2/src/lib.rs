@@ -88,13 +88,13 @@ pub mod xapp;
 
 pub use agent::{
     Agent, AgentConfig, AgentConfigError, AgentEvent, AgentMisuse, ControlRequest, Function, ModificationRequest,
-    QueryRequest, SubscriptionRequest,
+    QueryRequest, SubscriptionRequest, Target,
 };
 pub use change::{ActionChange, AddedAction, ChangeResult, SubscriptionChange, SubscriptionTimes};
 pub use connection::{ConnectionResult, ConnectionUpdate};
 pub use controller::{
     Action, Components, ConnectionOutcome, Consumer, ConsumerIdentity, ControlOutcome, Controller, ControllerConfig,
-    EndedControl, Event, Indication, LostReason, Mediation, Mediator, Misuse, ModifyOutcome, Node, NodeId,
+    EndedControl, Event, Indication, LostReason, Mediation, Mediator, Misuse, ModifyOutcome, Node, NodeId, NodePlacement, Placement,
     QueryOutcome, RanFunction, RefusalCode, ReleasedControl, RequestEvent, RequestedControl, Route, Routed,
     SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
 };
@@ -132,6 +132,8 @@ pub enum CloseReason {
     Removed,
     /// A removal was not answered in time.
     RemovalTimeout,
+    /// The node goes to another RIC.
+    Elsewhere,
     /// This side ended.
     Local,
 }
@@ -148,6 +150,7 @@ impl core::fmt::Display for CloseReason {
             CloseReason::Overflow => "send queue full: the peer does not read",
             CloseReason::Removed => "the node was removed",
             CloseReason::RemovalTimeout => "no answer to a removal in time",
+            CloseReason::Elsewhere => "the node goes to another RIC",
             CloseReason::Local => "closed here",
         })
     }

@@ -1,8 +1,9 @@
 //! The events that a machine reports for the log.
 
 use core::fmt;
+use core::net::{IpAddr, SocketAddr};
 
-use e2ap::{Cause, Decoded, GlobalE2NodeId, ProcedureCode, ProtocolIeId, RanFunctionId, RicRequestId};
+use e2ap::{Cause, Decoded, GlobalE2NodeId, ProcedureCode, ProtocolIeId, RanFunctionId, RicRequestId, TnlInformation};
 
 use crate::{Host, Origin};
 
@@ -163,6 +164,13 @@ pub enum Notice {
     SetupRefused {
         /// Why.
         cause: Cause,
+    },
+    /// A setup was refused, because another RIC serves the node.
+    Directed {
+        /// The node.
+        node: GlobalE2NodeId,
+        /// The address of the other RIC.
+        to: TnlInformation<'static>,
     },
     /// A RAN function was rejected.
     FunctionRejected {
@@ -357,6 +365,14 @@ impl fmt::Display for Notice {
             ),
             Notice::HostLimit { node, host: Some(host), limit } => {
                 write!(f, "setup as {node} from {host} refused: {limit}")
+            }
+            Notice::Directed { node, to } => {
+                let (v4, v6) = to.addresses();
+                let (host, port) = (v4.map(IpAddr::V4).or(v6.map(IpAddr::V6)), to.port_number().unwrap_or_default());
+                match host {
+                    Some(host) => write!(f, "{node} directed to the RIC at {}", SocketAddr::new(host, port)),
+                    None => write!(f, "{node} directed to another RIC"),
+                }
             }
             Notice::HostLimit { node, host: None, limit } => write!(f, "setup as {node} refused: {limit}"),
             Notice::SetupRefused { cause } => write!(f, "setup refused: {cause}"),

@@ -37,6 +37,9 @@ const MAX_HANDOVERS: u16 = 600;
 pub struct RanConfig {
     /// The RICs that every node connects to; only with [`RanConfig::steps`] there may be none. Default: `tcp://127.0.0.1:36421`.
     pub rics: Vec<Endpoint>,
+    /// Further addresses of the first controller: RICs that share the nodes with it. A node has one of them at a time and goes to the
+    /// next one when it is lost. Default: none.
+    pub next_rics: Vec<Endpoint>,
     /// The cells and UEs. Each cell belongs to a gNB, or an eNB for LTE; their ids are 0xe00 and on, in network 001.01.
     /// Default: one cell with a 32 UEs with mixed traffic.
     pub scenario: Scenario,
@@ -94,6 +97,7 @@ impl Default for RanConfig {
     fn default() -> Self {
         RanConfig {
             rics: vec![Address::Tcp { host: "127.0.0.1".into(), port: DEFAULT_PORT }.into()],
+            next_rics: Vec::new(),
             scenario: Scenario::with_mixed_traffic(1, 32, 1),
             profile: &profile::FULL,
             #[cfg(feature = "control")]

@@ -198,8 +198,9 @@ impl Ran {
                     None => functions,
                 };
                 let handle = agents.add_node(node_config, functions);
-                for ric in &config.rics {
-                    agents.add_controller(handle, ric.clone());
+                for (at, ric) in config.rics.iter().enumerate() {
+                    let next = config.next_rics.iter().filter(|_| at == 0);
+                    agents.add_redundant_controller(handle, [ric].into_iter().chain(next).cloned().collect());
                 }
                 nodes.push((handle, node));
             }

@@ -13,13 +13,19 @@
 //! `NAME_ADDED`,
 //! `NAME_UPDATED` and `NAME_DELETED`. A node that is lost stays with the status DISCONNECTED, up to 1024 of them. Field numbers
 //! are those that the platform publishes.
+//!
+//! In a store that several RICs share, the key `FERRIC.OWNER:NAME` names the RIC that the node has set up at last, and its run. Only
+//! that one changes what is stored of the node, until another claims it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ferric::e2::{Indication, Node, NodeId};
 use ferric::e2ap::GlobalE2NodeId;
-use ferric::server::{Iapp, IappContext, IappEvent};
+use ferric::server::{Iapp, IappContext, IappEvent, IappWaker};
 use ids::{EnbId, NgEnbId};
 use protobuf::{Codec, message};
 use sdl::{Change, Handle};
@@ -33,6 +39,12 @@ const CONNECTION_CHANNEL: &str = "RAN_CONNECTION_STATUS_CHANGE";
 const MANIPULATION_CHANNEL: &str = "RAN_MANIPULATION";
 /// The most nodes that are remembered after their loss; then the one that was lost first is removed.
 const MAX_LOST: usize = 1024;
+
+/// The key of a node's RIC, in a store that several RICs share.
+const OWNER_PREFIX: &str = "FERRIC.OWNER:";
+
+/// The owner of a node whose RIC is gone.
+const NOBODY: &[u8] = b"-";
 
 const CONNECTED: u32 = 1;
 const DISCONNECTED: u32 = 2;
@@ -125,8 +137,6 @@ message! {
 #[derive(Clone, Debug)]
 struct Stored {
     info: NodebInfo,
-    /// Its key beside that of its name.
-    identity_key: String,
 }
 
 impl Stored {
@@ -139,12 +149,6 @@ impl Stored {
             GlobalE2NodeId::NgEnb(_) | GlobalE2NodeId::Enb(_) => (None, None),
         };
         let is_gnb = matches!(id, GlobalE2NodeId::Gnb(_) | GlobalE2NodeId::EnGnb(_));
-        let kind = if is_gnb { "GNB" } else { "ENB" };
-        let part = match (cu_up, du) {
-            (Some(part), None) | (None, Some(part)) => format!(":{part}"),
-            _ => String::new(),
-        };
-        let identity_key = format!("{kind}:{}:{}{part}", global.plmn_id, global.nb_id);
         let node_kind = match (cu_up, du) {
             (Some(_), None) => "gNB_CU_UP",
             (None, Some(_)) => "gNB_DU",
@@ -167,7 +171,7 @@ impl Stored {
             cu_up_id: cu_up.map(|id| id.to_string()),
             du_id: du.map(|id| id.to_string()),
         };
-        Stored { info, identity_key }
+        Stored { info }
     }
 
     /// The group that lists it.
@@ -185,8 +189,29 @@ impl Stored {
         identity.encode()
     }
 
+    /// The keys of its name and of its identity.
     fn keys(&self) -> [Vec<u8>; 2] {
-        [key(&format!("RAN:{}", self.info.ran_name)), key(&self.identity_key)]
+        let info = &self.info;
+        let kind = if info.gnb.is_some() { "GNB" } else { "ENB" };
+        let part = match (&info.cu_up_id, &info.du_id) {
+            (Some(part), None) | (None, Some(part)) => format!(":{part}"),
+            _ => String::new(),
+        };
+        let id = info.global_nb_id.as_ref().map_or_else(String::new, |id| format!("{}:{}", id.plmn_id, id.nb_id));
+        [key(&format!("RAN:{}", info.ran_name)), key(&format!("{kind}:{id}{part}"))]
+    }
+
+    fn owner_key(&self) -> Vec<u8> {
+        key(&format!("{OWNER_PREFIX}{}", self.info.ran_name))
+    }
+
+    fn is_connected(&self) -> bool {
+        self.info.connection_status == Some(CONNECTED)
+    }
+
+    fn disconnect(&mut self) {
+        self.info.connection_status = Some(DISCONNECTED);
+        self.info.status_update_time_stamp = Some(now_ns());
     }
 
     /// The changes that store it.
@@ -204,6 +229,13 @@ impl Stored {
     /// The change that takes it out of its group.
     fn leave(&self) -> Change {
         Change::RemoveMember { key: self.group(), member: self.member() }
+    }
+
+    /// The change that takes it out of its group with the other status, which another RIC may have written.
+    fn leave_other(&self) -> Change {
+        let mut other = self.clone();
+        other.info.connection_status = Some(if self.is_connected() { DISCONNECTED } else { CONNECTED });
+        other.leave()
     }
 
     fn event(&self, channel: &str, what: &str) -> Change {
@@ -248,10 +280,44 @@ fn now_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Marks the nodes of another RIC as disconnected, which is gone, unless they have set up elsewhere. It waits for the store: it is for a
+/// thread of its own.
+pub fn disconnect_nodes_of_ric(handle: &Handle, ric: &str) {
+    let prefix = format!("{ric} ").into_bytes();
+    disconnect_nodes_of(handle, |owner| owner.starts_with(&prefix));
+}
+
+/// Marks the nodes as disconnected whose owner is gone. It waits for the store.
+fn disconnect_nodes_of(handle: &Handle, is_gone: impl Fn(&[u8]) -> bool) {
+    let entries: BTreeMap<_, _> = handle.read(NAMESPACE.as_bytes()).into_iter().collect();
+    let prefix = key(OWNER_PREFIX);
+    for (owner_key, owner) in entries.range(prefix.clone()..).take_while(|(of, _)| of.starts_with(&prefix)) {
+        let name = String::from_utf8_lossy(&owner_key[prefix.len()..]);
+        let info = entries.get(&key(&format!("RAN:{name}"))).and_then(|octets| NodebInfo::decode(octets).ok());
+        let Some(mut stored) = info.map(|info| Stored { info }).filter(|_| is_gone(owner)) else { continue };
+        if !stored.is_connected() {
+            continue;
+        }
+        let mut changes = vec![stored.leave()];
+        stored.disconnect();
+        changes.extend(stored.put());
+        changes.push(stored.event(CONNECTION_CHANNEL, "DISCONNECTED"));
+        // others that do the same find it done
+        changes.push(Change::Set { key: owner_key.clone(), octets: NOBODY.to_vec() });
+        if !handle.apply(vec![Change::Guarded { key: owner_key.clone(), octets: owner.clone(), changes }]) {
+            return warn!("R-NIB keeps nodes of a RIC that is gone as connected: too many changes wait");
+        }
+    }
+}
+
 /// An internal app that keeps R-NIB current.
 #[derive(Debug)]
 pub struct Rnib {
     handle: Handle,
+    /// In a store that several RICs share, this one and its run.
+    owner: Option<Vec<u8>>,
+    /// The store was away, and may have lost what it had.
+    has_returned: Arc<AtomicBool>,
     nodes: BTreeMap<NodeId, Stored>,
     /// Nodes that were lost, the first one in front.
     lost: VecDeque<Stored>,
@@ -263,9 +329,48 @@ impl Rnib {
     /// Removes what an earlier run has left in the namespace, and writes nodes from now on.
     #[must_use]
     pub fn new(handle: Handle) -> Self {
-        let mut rnib = Rnib { handle, nodes: BTreeMap::new(), lost: VecDeque::new(), is_behind: false };
+        let mut rnib = Rnib::with(handle, None);
         rnib.write_all();
         rnib
+    }
+
+    /// Writes nodes beside other RICs that share the store. What an earlier run of the RIC of this name, without white space, has left
+    /// becomes disconnected. `waker` is one of the server that this is added to.
+    ///
+    /// # Errors
+    /// If the system refuses a thread.
+    pub fn shared(handle: Handle, ric: &str, waker: IappWaker) -> io::Result<Self> {
+        let owner = format!("{ric} {}", now_ns()).into_bytes();
+        let mut rnib = Rnib::with(handle, Some(owner.clone()));
+        rnib.write_all();
+        let has_returned = Arc::clone(&rnib.has_returned);
+        rnib.handle.on_return(Box::new(move || {
+            has_returned.store(true, Ordering::Release);
+            waker.wake();
+        }));
+        let (handle, prefix) = (rnib.handle.clone(), format!("{ric} ").into_bytes());
+        // it waits for the store
+        let sweep = move || disconnect_nodes_of(&handle, |of| of.starts_with(&prefix) && of != owner);
+        std::thread::Builder::new().name("rnib".to_owned()).spawn(sweep)?;
+        Ok(rnib)
+    }
+
+    fn with(handle: Handle, owner: Option<Vec<u8>>) -> Self {
+        let (nodes, lost) = (BTreeMap::new(), VecDeque::new());
+        Rnib { handle, owner, has_returned: Arc::default(), nodes, lost, is_behind: false }
+    }
+
+    /// The changes of a node, which in a shared store claim it, if it is connected, or are made if another RIC has not claimed it.
+    fn of(&self, stored: &Stored, mut changes: Vec<Change>) -> Vec<Change> {
+        let Some(owner) = &self.owner else { return changes };
+        let (key, octets) = (stored.owner_key(), owner.clone());
+        changes.insert(0, stored.leave_other());
+        if stored.is_connected() {
+            changes.push(Change::Set { key, octets });
+            changes
+        } else {
+            vec![Change::Guarded { key, octets, changes }]
+        }
     }
 
     fn apply(&mut self, changes: Vec<Change>) {
@@ -277,10 +382,12 @@ impl Rnib {
 
     /// Writes everything.
     fn write_all(&mut self) {
-        let clear = Change::Clear { namespace: NAMESPACE.into() };
+        // what others have written stays
+        let clear = self.owner.is_none().then(|| Change::Clear { namespace: NAMESPACE.into() });
         let general = Change::Set { key: key("GENERAL"), octets: b"{\"enableRic\":true}".to_vec() };
-        let nodes = self.nodes.values().chain(&self.lost).flat_map(Stored::put);
-        let changes = [clear, general].into_iter().chain(nodes).collect();
+        let nodes = self.nodes.values().chain(&self.lost);
+        let nodes = nodes.flat_map(|stored| self.of(stored, stored.put().collect()));
+        let changes = clear.into_iter().chain([general]).chain(nodes).collect();
         self.is_behind = !self.handle.apply(changes);
     }
 
@@ -291,28 +398,33 @@ impl Rnib {
         // a setup that replaces an association without its loss
         let former = self.nodes.insert(node.id, stored.clone()).or(former);
         let what = if former.is_some() { "UPDATED" } else { "ADDED" };
-        let was_connected = former.as_ref().is_some_and(|former| former.info.connection_status == Some(CONNECTED));
+        let was_connected = former.as_ref().is_some_and(Stored::is_connected);
         let mut changes: Vec<_> = former.iter().map(Stored::leave).chain(stored.put()).collect();
         changes.push(stored.event(MANIPULATION_CHANNEL, what));
         if !was_connected {
             changes.push(stored.event(CONNECTION_CHANNEL, "CONNECTED"));
         }
+        let changes = self.of(&stored, changes);
         self.apply(changes);
     }
 
     fn disconnect(&mut self, node: NodeId) {
         let Some(mut stored) = self.nodes.remove(&node) else { return };
         let mut changes = vec![stored.leave()];
-        stored.info.connection_status = Some(DISCONNECTED);
-        stored.info.status_update_time_stamp = Some(now_ns());
+        stored.disconnect();
         changes.extend(stored.put());
         changes.push(stored.event(CONNECTION_CHANNEL, "DISCONNECTED"));
+        let mut changes = self.of(&stored, changes);
         self.lost.push_back(stored);
         if self.lost.len() > MAX_LOST
             && let Some(first) = self.lost.pop_front()
         {
-            changes.extend(first.remove());
-            changes.push(first.event(MANIPULATION_CHANNEL, "DELETED"));
+            let mut removal: Vec<_> = first.remove().collect();
+            removal.push(first.event(MANIPULATION_CHANNEL, "DELETED"));
+            if self.owner.is_some() {
+                removal.push(Change::Remove { key: first.owner_key() });
+            }
+            changes.extend(self.of(&first, removal));
         }
         self.apply(changes);
     }
@@ -337,7 +449,7 @@ impl Iapp for Rnib {
     fn on_indication(&mut self, _: &Indication<'_>, _: &mut IappContext<'_>) {}
 
     fn on_wake(&mut self, _: &mut IappContext<'_>) {
-        if self.is_behind {
+        if self.is_behind || self.has_returned.swap(false, Ordering::AcqRel) {
             self.write_all();
         }
     }

@@ -67,10 +67,16 @@ pub struct RicConfig {
     /// The shared data layer of xApps. `max_host_percent`, `pdu_timeout` and `ipsec` of the server apply to it. Default: none.
     #[cfg(feature = "sdl")]
     pub sdl: Option<::sdl::Config>,
+    /// The Redis server that is the shared data layer in place of an embedded store. Default: none.
+    #[cfg(feature = "sdl")]
+    pub sdl_redis: Option<shared_store::StoreUrl>,
     /// The file of tokens and rights of xApps in the shared data layer. The program loads it into
     /// [`access`](::sdl::Config::access).
     #[cfg(feature = "sdl")]
     pub sdl_tokens: Option<PathBuf>,
+    /// The other RICs that this one shares nodes with. Default: none.
+    #[cfg(feature = "peers")]
+    pub peers: Option<crate::SharedNodes>,
     /// Where xApps of the O-RAN reference platform find the RIC. Default: nowhere.
     #[cfg(feature = "oran")]
     pub oran: crate::oran_host::OranConfig,
@@ -118,7 +124,11 @@ impl Default for RicConfig {
             #[cfg(feature = "sdl")]
             sdl: None,
             #[cfg(feature = "sdl")]
+            sdl_redis: None,
+            #[cfg(feature = "sdl")]
             sdl_tokens: None,
+            #[cfg(feature = "peers")]
+            peers: None,
             #[cfg(feature = "oran")]
             oran: crate::oran_host::OranConfig::default(),
             #[cfg(feature = "virtual")]

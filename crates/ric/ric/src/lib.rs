@@ -32,6 +32,7 @@
 //! | `models` | service models from shared objects |
 //! | `oran` | xApps of the O-RAN reference platform |
 //! | `otlp` | traces of indications to an OpenTelemetry collector |
+//! | `peers` | nodes that several RICs share, found through Redis |
 //! | `redis` | statistics of RLC and TC to Redis |
 //! | `rest` | the REST interface; its resources come with the next two |
 //! | `sdl` | the shared data layer of xApps, and the RIC's nodes in it |
@@ -53,6 +54,8 @@ mod northbound;
 pub mod oran_host;
 #[cfg(feature = "otlp")]
 mod otlp;
+#[cfg(feature = "peers")]
+mod peers;
 
 use std::borrow::Cow;
 
@@ -68,6 +71,8 @@ pub use describe::Descriptions;
 pub use northbound::{LineObserver, LogControl, RestLimits};
 #[cfg(feature = "otlp")]
 pub use otlp::TraceConfig;
+#[cfg(feature = "peers")]
+pub use peers::SharedNodes;
 
 /// A RIC that listens, with its internal apps.
 pub struct Ric {
@@ -77,12 +82,25 @@ pub struct Ric {
     flexran: Option<flexran::FlexRan>,
     #[cfg(feature = "rest")]
     rest: Option<rest::Server>,
+    #[cfg(feature = "peers")]
+    peers: Option<shared_store::Peers>,
     #[cfg(feature = "sdl")]
     sdl: Option<sdl::Sdl>,
+    #[cfg(feature = "sdl")]
+    remote_sdl: Option<sdl::RemoteSdl>,
     #[cfg(feature = "oran")]
     oran: oran_host::OranHost,
     #[cfg(feature = "virtual")]
     sla: Option<virtualization::SlaHandle>,
+}
+
+#[cfg(feature = "peers")]
+impl Ric {
+    /// The other RICs, if nodes are shared.
+    #[must_use]
+    pub fn peers(&self) -> Option<&shared_store::Peers> {
+        self.peers.as_ref()
+    }
 }
 
 #[cfg(feature = "sdl")]
@@ -91,6 +109,12 @@ impl Ric {
     #[must_use]
     pub fn sdl(&self) -> Option<&sdl::Sdl> {
         self.sdl.as_ref()
+    }
+
+    /// The shared data layer on Redis, if it is configured.
+    #[must_use]
+    pub fn remote_sdl(&self) -> Option<&sdl::RemoteSdl> {
+        self.remote_sdl.as_ref()
     }
 }
 
@@ -157,6 +181,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let flexran = flexran::FlexRanSetup::new(config.flexran, &config.server);
     #[cfg(feature = "sdl")]
     let sdl = config.sdl.take().map(|sdl| with_limits_of(sdl, &mut config.server));
+    #[cfg(feature = "sdl")]
+    let ric_name = config.server.controller.ric_id.to_string();
+    #[cfg(all(feature = "sdl", feature = "peers"))]
+    let ric_name = config.peers.as_ref().and_then(|peers| peers.name.clone()).unwrap_or(ric_name);
     #[cfg(feature = "virtual")]
     let links = config.server.link.clone();
     let mut server = Server::bind(config.server)?;
@@ -181,6 +209,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     #[cfg(feature = "sdl")]
     let sdl = sdl.map(|sdl| sdl::Sdl::start(sdl, server.log_budget())).transpose().map_err(sdl_error)?;
     #[cfg(feature = "sdl")]
+    let remote_sdl = config.sdl_redis.map(|url| start_remote_sdl(url, &mut server, &ric_name)).transpose()?;
+    #[cfg(feature = "sdl")]
     if let Some(sdl) = &sdl {
         server.add_iapp(Box::new(oran::rnib::Rnib::new(sdl.handle().clone())));
     }
@@ -191,6 +221,12 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
             northbound.add(routes);
         }
     }
+    #[cfg(feature = "peers")]
+    let on_loss = None;
+    #[cfg(all(feature = "peers", feature = "sdl"))]
+    let on_loss = remote_sdl.as_ref().map(disconnect_nodes_on_loss).or(on_loss);
+    #[cfg(feature = "peers")]
+    let peers = config.peers.map(|peers| peers.start(&mut server, on_loss)).transpose()?;
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
         let forwarder = traffic::Forwarder::start(redis);
@@ -215,7 +251,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let messaging = oran.messaging();
         #[cfg(not(feature = "oran"))]
         let messaging = None::<&oran::messaging::MessagingHandle>;
-        northbound.add(a1_routes(sdl.as_ref(), messaging, &server));
+        let sdl = sdl.as_ref().map(sdl::Sdl::handle).or(remote_sdl.as_ref().map(sdl::RemoteSdl::handle));
+        northbound.add(a1_routes(sdl, messaging, &server));
     }
     #[cfg(feature = "flexran")]
     let flexran = flexran.map(|flexran| flexran.start(server.log_budget())).transpose()?;
@@ -231,8 +268,12 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         flexran,
         #[cfg(feature = "rest")]
         rest,
+        #[cfg(feature = "peers")]
+        peers,
         #[cfg(feature = "sdl")]
         sdl,
+        #[cfg(feature = "sdl")]
+        remote_sdl,
         #[cfg(feature = "oran")]
         oran,
         #[cfg(feature = "virtual")]
@@ -243,13 +284,13 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
 /// A1 for xApps in the shared data layer, and over RMR. Without both there is none.
 #[cfg(feature = "a1")]
 fn a1_routes(
-    sdl: Option<&sdl::Sdl>,
+    sdl: Option<&sdl::SdlHandle>,
     messaging: Option<&oran::messaging::MessagingHandle>,
     server: &Server,
 ) -> Vec<rest::Route> {
     let links: Vec<_> = messaging.map(oran::messaging::MessagingHandle::policy_link).into_iter().collect();
     let a1 = match sdl {
-        Some(sdl) => oran::a1::over_sdl(sdl.handle(), links, server.log_budget()),
+        Some(sdl) => oran::a1::over_sdl(sdl, links, server.log_budget()),
         None if links.is_empty() => return Vec::new(),
         None => oran::a1::A1::new(links),
     };
@@ -267,6 +308,33 @@ fn with_limits_of(mut config: sdl::Config, server: &mut ferric::server::ServerCo
     config.limits.max_host_percent = server.controller.max_host_percent.into();
     config.limits.request_timeout = server.pdu_timeout;
     config
+}
+
+/// Has the nodes of a RIC that is gone disconnected in the shared data layer.
+#[cfg(all(feature = "peers", feature = "sdl"))]
+fn disconnect_nodes_on_loss(sdl: &sdl::RemoteSdl) -> shared_store::LossObserver {
+    let handle = sdl.handle().clone();
+    Box::new(move |ric| {
+        let (handle, ric) = (handle.clone(), ric.to_owned());
+        let disconnect = move || oran::rnib::disconnect_nodes_of_ric(&handle, &ric);
+        if let Err(error) = std::thread::Builder::new().name("rnib".to_owned()).spawn(disconnect) {
+            tracing::warn!("nodes of a RIC that is gone stay connected in R-NIB: cannot start a thread: {error}");
+        }
+    })
+}
+
+/// Starts the shared data layer on Redis, with the RIC's nodes in it.
+#[cfg(feature = "sdl")]
+fn start_remote_sdl(
+    url: shared_store::StoreUrl,
+    server: &mut Server,
+    ric_name: &str,
+) -> Result<sdl::RemoteSdl, ferric::Error> {
+    let failed = |source| ferric::Error::System { what: "start the shared data layer", source };
+    let sdl = sdl::RemoteSdl::start(url).map_err(failed)?;
+    let rnib = oran::rnib::Rnib::shared(sdl.handle().clone(), ric_name, server.iapp_waker()?).map_err(failed)?;
+    server.add_iapp(Box::new(rnib));
+    Ok(sdl)
 }
 
 #[cfg(feature = "sdl")]

@@ -166,7 +166,7 @@ impl Engine {
         let command = command.ok_or_else(|| Refusal::Unknown(shown(request.get(0))))?;
         let count = i64::try_from(request.len()).unwrap_or(i64::MAX);
         let has_arity =
-            if command.arity < 0 { count >= -i64::from(command.arity) } else { count == command.arity.into() };
+            if command.arity < 0 { count >= -i64::from(command.arity) } else { count == i64::from(command.arity) };
         if !has_arity {
             return Err(Refusal::Arity);
         }

@@ -1,8 +1,12 @@
 //! Changes that the process itself makes, from any thread.
 
 use std::fmt;
+#[cfg(feature = "redis")]
+use std::sync::Condvar;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(feature = "redis")]
+use std::time::Duration;
 
 use link::Waker;
 
@@ -48,6 +52,15 @@ pub enum Change {
         /// The namespace, without braces.
         namespace: Vec<u8>,
     },
+    /// Makes changes if a key has no octets, or these. They are of the key's namespace, and neither this nor [`Change::Clear`].
+    Guarded {
+        /// The key.
+        key: Vec<u8>,
+        /// Its octets.
+        octets: Vec<u8>,
+        /// The changes.
+        changes: Vec<Change>,
+    },
     /// Sends a message to the subscribers of a channel, when the changes are durable.
     Publish {
         /// The channel.
@@ -58,11 +71,28 @@ pub enum Change {
 }
 
 impl Change {
-    fn octets(&self) -> usize {
+    /// The key, the channel or the namespace that it concerns.
+    #[cfg(feature = "redis")]
+    pub(crate) fn key(&self) -> &[u8] {
+        match self {
+            Change::Set { key, .. }
+            | Change::Remove { key }
+            | Change::AddMember { key, .. }
+            | Change::RemoveMember { key, .. }
+            | Change::Guarded { key, .. }
+            | Change::Clear { namespace: key }
+            | Change::Publish { channel: key, .. } => key,
+        }
+    }
+
+    pub(crate) fn octets(&self) -> usize {
         CHANGE_OCTETS
             + match self {
                 Change::Set { key, octets } => key.len() + octets.len(),
                 Change::AddMember { key, member } | Change::RemoveMember { key, member } => key.len() + member.len(),
+                Change::Guarded { key, octets, changes } => {
+                    key.len() + octets.len() + changes.iter().map(Change::octets).sum::<usize>()
+                }
                 Change::Remove { key } | Change::Clear { namespace: key } => key.len(),
                 Change::Publish { channel, message } => channel.len() + message.len(),
             }
@@ -79,6 +109,7 @@ pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 pub(crate) enum Job {
     Change(Change),
     Observe(Vec<u8>, Observer),
+    OnReturn(Box<dyn Fn() + Send>),
     Access(AccessList),
     /// All keys of a namespace that have octets.
     Read(Vec<u8>, SyncSender<Entries>),
@@ -95,6 +126,8 @@ struct Queue {
 #[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
+    #[cfg(feature = "redis")]
+    changed: Condvar,
     counts: Mutex<Counts>,
 }
 
@@ -107,13 +140,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
-    waker: Waker,
+    /// Of the event loop; what serves a store elsewhere waits for the condition.
+    waker: Option<Waker>,
 }
 
 /// The other end of a [`Handle`].
 pub(crate) struct Inbox(Arc<Shared>);
 
-pub(crate) fn channel(waker: Waker) -> (Handle, Inbox) {
+pub(crate) fn channel(waker: Option<Waker>) -> (Handle, Inbox) {
     let shared = Arc::new(Shared::default());
     (Handle { shared: Arc::clone(&shared), waker }, Inbox(shared))
 }
@@ -133,29 +167,46 @@ impl Handle {
             queue.octets += octets;
             queue.jobs.extend(changes.into_iter().map(Job::Change));
         }
-        self.waker.wake();
+        self.wake();
         true
+    }
+
+    /// Has a function called when the store was away and is back, and may have lost what it had; then what it should have is to be
+    /// written again. It is called on the thread of the shared data layer and must not block. An embedded store is never away.
+    pub fn on_return(&self, observer: Box<dyn Fn() + Send>) {
+        lock(&self.shared.queue).jobs.push(Job::OnReturn(observer));
+        self.wake();
+    }
+
+    pub(crate) fn wake(&self) {
+        match &self.waker {
+            Some(waker) => waker.wake(),
+            None => {
+                #[cfg(feature = "redis")]
+                self.shared.changed.notify_all();
+            }
+        }
     }
 
     /// Has an observer called with each message that is published on a channel from now on, by whomever.
     pub fn observe(&self, channel: Vec<u8>, observer: Observer) {
         lock(&self.shared.queue).jobs.push(Job::Observe(channel, observer));
-        self.waker.wake();
+        self.wake();
     }
 
     /// Replaces the rights of xApps. Connections have the new rights at once; those whose token is no more are closed.
     pub fn set_access(&self, access: AccessList) {
         lock(&self.shared.queue).jobs.push(Job::Access(access));
-        self.waker.wake();
+        self.wake();
     }
 
     /// Returns all keys of a namespace that have octets, as they are after all changes until now. It waits for the thread of the
-    /// shared data layer; nothing if that has ended.
+    /// shared data layer, and for a Redis server that is away; nothing if that has ended.
     #[must_use]
     pub fn read(&self, namespace: &[u8]) -> Entries {
         let (sender, receiver) = sync_channel(1);
         lock(&self.shared.queue).jobs.push(Job::Read(namespace.to_vec(), sender));
-        self.waker.wake();
+        self.wake();
         receiver.recv().unwrap_or_default()
     }
 
@@ -177,6 +228,32 @@ impl Inbox {
         (queue.jobs, queue.has_refused)
     }
 
+    /// Takes the jobs that wait, and whether changes were refused. The changes still count against the bound until
+    /// [`Inbox::release`].
+    #[cfg(feature = "redis")]
+    pub fn take_counted(&self) -> (Vec<Job>, bool) {
+        let mut queue = lock(&self.0.queue);
+        (std::mem::take(&mut queue.jobs), std::mem::take(&mut queue.has_refused))
+    }
+
+    /// Changes of so many octets were made.
+    #[cfg(feature = "redis")]
+    pub fn release(&self, octets: usize) {
+        let mut queue = lock(&self.0.queue);
+        queue.octets = queue.octets.saturating_sub(octets);
+    }
+
+    /// Waits for jobs, or a call of [`Handle::wake`]. Returns false when neither came in time.
+    #[cfg(feature = "redis")]
+    pub fn wait(&self, patience: Duration) -> bool {
+        let queue = lock(&self.0.queue);
+        if !queue.jobs.is_empty() {
+            return true;
+        }
+        let waited = self.0.changed.wait_timeout(queue, patience).unwrap_or_else(PoisonError::into_inner);
+        !waited.1.timed_out()
+    }
+
     pub fn report(&self, counts: Counts) {
         *lock(&self.0.counts) = counts;
     }
@@ -191,7 +268,7 @@ mod tests {
     #[test]
     fn changes_that_wait_are_bounded() {
         let poll = Poll::new().unwrap();
-        let (handle, inbox) = channel(Waker::new(&poll, 0).unwrap());
+        let (handle, inbox) = channel(Some(Waker::new(&poll, 0).unwrap()));
         let change = |octets| vec![Change::Set { key: b"{ns},key".to_vec(), octets: vec![0; octets] }];
         assert!(handle.apply(change(MAX_QUEUED_OCTETS / 2)));
         assert!(!handle.apply(change(MAX_QUEUED_OCTETS / 2)));

@@ -5,6 +5,8 @@
 //! these libraries use and those of the module, and keeps everything in memory, and durable in one file if it is given one. It is
 //! no Redis: there is one database, and neither lists, hashes, streams nor programs in Lua.
 //!
+//! With the feature `redis`, a real Redis server can take the place of the embedded store (`RemoteSdl`).
+//!
 //! # Durability
 //! With a file, the changes of all requests that arrived together are one transaction, and replies and notifications are sent
 //! after it is on the disk. If it cannot be written, all of these requests are refused and the store is what it was before.
@@ -40,7 +42,11 @@ mod glob;
 mod handle;
 mod hub;
 mod limits;
+#[cfg(feature = "redis")]
+mod observers;
 mod refusal;
+#[cfg(feature = "redis")]
+mod remote;
 pub mod resp;
 mod scripts;
 mod server;
@@ -63,6 +69,8 @@ pub use engine::Counts;
 pub use file::FileError;
 pub use handle::{Change, Entries, Handle, Observer};
 pub use limits::{Limits, MAX_KEY_OCTETS};
+#[cfg(feature = "redis")]
+pub use remote::RemoteSdl;
 use server::{LISTENER, Listener, Server, WAKE};
 
 /// The port of a Redis server, and of this one.
@@ -165,7 +173,7 @@ impl Sdl {
         let poll = Poll::new().map_err(Error::System)?;
         poll.add(&listener, LISTENER, Interest::READ).map_err(Error::System)?;
         let waker = Waker::new(&poll, WAKE).map_err(Error::System)?;
-        let (handle, inbox) = handle::channel(waker.clone());
+        let (handle, inbox) = handle::channel(Some(waker.clone()));
         let engine = engine::Engine::new(store, config.access, config.limits);
         let server = Server::new(listener, poll, engine, file, inbox, log).map_err(Error::System)?;
         let stop = Arc::new(AtomicBool::new(false));

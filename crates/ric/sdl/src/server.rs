@@ -301,6 +301,7 @@ impl Server {
             match job {
                 Job::Change(change) => self.change(change, now_ms),
                 Job::Access(access) => self.set_access(access),
+                Job::OnReturn(_) => {} // the store is never away
                 Job::Observe(channel, observer) => self.observers.push((channel, observer)),
                 Job::Read(namespace, sender) => {
                     // whoever asked may have gone
@@ -368,6 +369,13 @@ impl Server {
                     store.remove(&key, now_ms);
                 }
                 None
+            }
+            Change::Guarded { key, octets, changes } => {
+                let is_free = store.get(&key, now_ms).is_none_or(|entry| entry.value == Value::Octets(octets));
+                for change in changes.into_iter().filter(|_| is_free) {
+                    self.change(change, now_ms);
+                }
+                return;
             }
             Change::Publish { channel, message } => {
                 self.engine.publications.push((channel, message));

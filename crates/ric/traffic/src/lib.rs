@@ -33,8 +33,6 @@ mod reader;
 pub mod record;
 #[cfg(any(feature = "client", feature = "rest"))]
 mod resource;
-#[cfg(feature = "redis")]
-mod server;
 
 use e2sm::flexric::EventTriggerDefinition;
 use e2sm::{Model, Wire};
@@ -57,7 +55,7 @@ pub use reader::{RedisReader, RedisSource};
 #[cfg(any(feature = "client", feature = "rest"))]
 pub use resource::TcRequest;
 #[cfg(feature = "redis")]
-pub use server::{RedisFiles, RedisUrl, RedisUrlError};
+pub use shared_store::{RedisFiles, RedisUrl, RedisUrlError};
 
 /// The models whose statistics are forwarded, with their names in records.
 pub const MODELS: [(&str, Model); 2] = [("rlc", e2sm::rlc::MODEL), ("tc", e2sm::tc::MODEL)];

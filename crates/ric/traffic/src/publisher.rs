@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use e2sm::Arena;
 use ferric::link::TlsFault;
 use redis::{Connection, ConnectionLike, ErrorKind, RedisError, ServerErrorKind, Value};
+use shared_store::{RedisFiles, RedisUrl};
 use tracing::{info, warn};
 
 use super::backlog::{Backlog, Report};
 use super::forwarder::Counters;
-use super::server::{RedisFiles, RedisUrl};
 use super::{MODELS, record};
 
 /// The pauses before it connects again: each next one is twice as long.

@@ -15,7 +15,7 @@ use tracing::{info, warn};
 use super::MODELS;
 use super::publisher::{FIRST_PAUSE, LAST_PAUSE, remedy};
 use super::record::Record;
-use super::server::RedisUrl;
+use shared_store::RedisUrl;
 
 /// The time without records after which it checks whether the reader still exists, and Redis.
 const PATIENCE: Duration = Duration::from_millis(500);

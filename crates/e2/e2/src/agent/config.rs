@@ -47,6 +47,9 @@ pub struct AgentConfig {
     /// Whether messages whose IEs are out of order are refused, as E2AP v03.01 10.3.6 says, even if nothing is missing or
     /// repeated. Default: false.
     pub strict_ie_order: bool,
+    /// The addresses of the controller, of which the node uses one at a time: several RICs may serve it. After a failure or a
+    /// loss it goes to the next one at once, and after all of them have failed there is a pause. Default: 1.
+    pub addresses: usize,
     /// The time limit of the answer to a setup request. Default: 5 s.
     pub setup_timeout: Duration,
     /// The first pause after a failure; the pause doubles each time. Default: 1 s.
@@ -103,6 +106,7 @@ impl AgentConfig {
             setup_order: Vec::new(),
             codec: Codec::Per,
             strict_ie_order: false,
+            addresses: 1,
             setup_timeout: Duration::from_secs(5),
             retry_first: Duration::from_secs(1),
             retry_last: Duration::from_secs(30),

@@ -22,7 +22,7 @@ impl Agent {
         // a RIC that cannot decode the setup request may answer this way: no response will follow
         let about_setup = procedure_code.is_none_or(|code| code == ProcedureCode::E2_SETUP);
         if matches!(self.state, State::AwaitSetup { .. }) && about_setup {
-            self.state = State::Retry { at: now + self.next_pause() };
+            self.setup_failed(now, None);
         }
         // the same holds for other procedures, found by transaction id, or by procedure code in v1, which has none
         let is = |code| procedure_code == Some(code) || (procedure_code.is_none() && transaction.is_some());

@@ -4,6 +4,7 @@
 //! of the RIC becomes an [`AgentEvent`], which names the methods that answer it. The caller answers at once or later, or calls
 //! [`Agent::decline`] for an event that it does not know. Each procedure has a file of its own; this file dispatches.
 
+mod addresses;
 mod config;
 mod configuration_update;
 mod connection_update;
@@ -40,6 +41,7 @@ use crate::outbox::Outbox;
 use crate::protocol_error::{about, in_version, not_supported, report as report_of};
 use crate::{AssocId, CloseReason, Notice, Time};
 
+pub use addresses::Target;
 pub use config::{AgentConfig, AgentConfigError, Function};
 pub use control::ControlRequest;
 pub use modification::ModificationRequest;
@@ -47,6 +49,7 @@ pub use query::QueryRequest;
 pub use subscription::SubscriptionRequest;
 pub use types::{AgentEvent, AgentMisuse};
 
+use addresses::Addresses;
 use configuration_update::Components;
 use connection_update::PendingConnection;
 use control::Control;
@@ -66,8 +69,7 @@ pub struct Agent {
     config: AgentConfig,
     state: State,
     pause: Duration,
-    /// The earliest time of the next setup: the RIC's time to wait.
-    not_before: Time,
+    addresses: Addresses,
     transaction: u8,
     subscriptions: BTreeMap<RicRequestId, Subscription>,
     controls: HashMap<RicRequestId, Control>,
@@ -106,9 +108,9 @@ impl Agent {
         outbox.open(ASSOC, config.codec);
         Agent {
             pause: config.retry_first,
+            addresses: Addresses::new(config.addresses),
             config,
             state: State::Connecting,
-            not_before: Time::default(),
             transaction: 0,
             subscriptions: BTreeMap::new(),
             controls: HashMap::new(),
@@ -151,6 +153,12 @@ impl Agent {
     #[must_use]
     pub fn node_id(&self) -> GlobalE2NodeId {
         self.config.node_id
+    }
+
+    /// Where to connect to: the address that the last [`AgentEvent::Connect`] asks for.
+    #[must_use]
+    pub fn target(&self) -> Target<'_> {
+        self.addresses.target()
     }
 
     /// Handles a PDU received from the RIC.

@@ -19,6 +19,7 @@ use e2ap::{
     Cause, CauseMisc, E2NodeComponentConfigurationAck, E2SetupFailure, E2SetupResponse, ProcedureCode, TransactionId,
     UpdateOutcome,
 };
+use per::IntoOwned;
 
 use super::service_update::revisions;
 use super::{Agent, AgentEvent, setup_order};
@@ -69,7 +70,11 @@ impl Agent {
         if let State::Waiting { .. } | State::Removed = self.state {
             return; // reported already
         }
-        let retry_at = (now + self.next_pause()).max(self.not_before);
+        let (pause, last) = (self.pause, self.config.retry_last);
+        let retry_at = self.addresses.next(now, || {
+            self.pause = pause.saturating_mul(2).min(last);
+            pause
+        });
         self.state = State::Waiting { until: retry_at };
         self.forget_procedures();
         self.outbox.clear();
@@ -145,6 +150,7 @@ impl Agent {
     pub(super) fn setup_response(&mut self, now: Time, response: &E2SetupResponse<'_>) {
         self.state = State::Up;
         self.pause = self.config.retry_first;
+        self.addresses.succeeded();
         let accepted = response.ran_functions_accepted.iter().flat_map(|i| i.iter()).map(|i| i.id).collect();
         for item in response.ran_functions_rejected.iter().flat_map(|i| i.iter()) {
             let notice = Notice::FunctionRejected { ran_function_id: item.id, cause: item.cause };
@@ -161,19 +167,39 @@ impl Agent {
     }
 
     // Clause 8.3.1.3/2 node: The node waits for the time to wait of the failure before it sets up again. Does: also
-    //   on another association. Tests: agent_setup_refused, agent_time_to_wait_survives_reconnect,
-    //   conform:setup-refused.
+    //   on another association; other addresses of its controller are not concerned. Tests: agent_setup_refused,
+    //   agent_time_to_wait_survives_reconnect, agent_setup_at_next_address, conform:setup-refused.
     pub(super) fn setup_failure(&mut self, now: Time, failure: &E2SetupFailure<'_>) {
         self.events.push_back(AgentEvent::Notice(Notice::SetupRefused { cause: or_unspecified(failure.cause) }));
         // E2AP v03.01 8.3.1.3: no setup, on any association, before the RIC's time to wait has passed
-        let at = match failure.time_to_wait {
-            Some(wait) => {
-                self.not_before = now + Duration::from_secs(wait.seconds().into());
-                self.not_before
-            }
-            None => now + self.next_pause(),
-        };
-        self.state = State::Retry { at };
+        if let Some(wait) = failure.time_to_wait {
+            self.addresses.wait_until(now + Duration::from_secs(wait.seconds().into()));
+        }
+        let tnl = failure.tnl_information.as_ref().map(|tnl| tnl.clone().into_owned());
+        if tnl.is_some_and(|tnl| self.addresses.direct(now, &tnl)) {
+            self.leave(now);
+        } else {
+            self.setup_failed(now, failure.time_to_wait.map(|_| self.addresses.not_before()));
+        }
+    }
+
+    /// Goes to the next address after a refusal, or repeats the setup if there is no other, at the given time or after a pause.
+    pub(super) fn setup_failed(&mut self, now: Time, at: Option<Time>) {
+        if self.addresses.has_others() {
+            self.handle_close(now, CloseReason::Elsewhere);
+            self.close = Some(CloseReason::Elsewhere);
+        } else {
+            self.state = State::Retry { at: at.unwrap_or_else(|| now + self.next_pause()) };
+        }
+    }
+
+    /// Goes to the address that the RIC has named, at once.
+    fn leave(&mut self, now: Time) {
+        self.state = State::Waiting { until: now };
+        self.forget_procedures();
+        self.outbox.clear();
+        self.events.push_back(AgentEvent::Down { reason: CloseReason::Elsewhere, retry_at: now });
+        self.close = Some(CloseReason::Elsewhere);
     }
 
     /// Whether an answer belongs to the pending setup.

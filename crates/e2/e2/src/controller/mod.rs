@@ -3,7 +3,9 @@
 //! Each procedure has a file of its own that names its clause and its scenarios. The files below them hold data and use no
 //! procedure: [`ids`], [`spec`], [`outcomes`], [`node`], [`event`] and [`config`] are the public types; [`records`] holds
 //! the state of each request, [`requests`] the table of request ids, [`quotas`] the use that each consumer makes of it,
-//! [`mediation`] has the mediator of controls decide, [`sharing`] the index of subscriptions that consumers may share, [`unsent`] what waits for nodes that read slowly, [`hosts`] what one host may have, [`procedures`] the transactions of node-level
+//! [`mediation`] has the mediator of controls decide, [`sharing`] the index of subscriptions that consumers may share, [`unsent`]
+//! what waits for nodes that read slowly, [`hosts`] what one host may have, [`placement`] which RIC of several serves a node,
+//! [`procedures`] the transactions of node-level
 //! procedures. [`dispatch`] decodes and dispatches received PDUs, [`answer`] answers erroneous ones, and [`restore`]
 //! suspends and resumes subscriptions. This file holds the machine itself and its timers.
 
@@ -25,6 +27,7 @@ mod modification;
 mod modification_required;
 mod node;
 mod outcomes;
+mod placement;
 mod procedures;
 mod protocol_error;
 mod query;
@@ -71,6 +74,7 @@ pub use outcomes::{
     ConnectionOutcome, ControlOutcome, Misuse, ModifyOutcome, QueryOutcome, RefusalCode, RequestEvent, SubscribeError,
     SubscriptionEnd,
 };
+pub use placement::{NodePlacement, Placement};
 pub use spec::{Action, SubscriptionOrder, SubscriptionSpec};
 
 #[derive(Debug)]
@@ -145,6 +149,8 @@ pub struct Controller {
     /// Octets stored of all nodes together.
     octets_of_nodes: usize,
     hosts: hosts::NodesOfHosts,
+    /// Which RIC serves a node, if several share them.
+    placement: Option<Box<dyn NodePlacement>>,
     next_node: u32,
     transaction: u8,
     requests: RequestTable,
@@ -179,6 +185,7 @@ impl Controller {
             outbox: TrackedOutbox::new(config.outbox_octets),
             kept_controls: KeptControls::new(config.kept_control_octets),
             hosts: hosts::NodesOfHosts::new(&config),
+            placement: None,
             config,
             assocs: HashMap::new(),
             nodes: BTreeMap::new(),

@@ -65,6 +65,11 @@ impl Controller {
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, wait, None);
             return;
         }
+        if was.is_none()
+            && let Some(tnl) = self.elsewhere(now, &key)
+        {
+            return self.direct(now, assoc, version, request.transaction_id, key, tnl);
+        }
         let octets = self.octets_with(&request, was.into_iter().chain(known));
         if octets > self.config.max_octets_of_nodes {
             let limit_octets = self.config.max_octets_of_nodes;

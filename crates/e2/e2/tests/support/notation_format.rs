@@ -92,6 +92,9 @@ pub fn format_pdu(pdu: &Pdu<'_>) -> String {
             if let Some(wait) = m.time_to_wait {
                 write!(line, " wait={}", wait.seconds()).unwrap();
             }
+            if let Some((Some(address), _)) = m.tnl_information.as_ref().map(|tnl| tnl.addresses()) {
+                write!(line, " tnl={}", address.octets()[3]).unwrap();
+            }
             write!(line, "{}", diagnostics(&m.criticality_diagnostics))
         }
         Pdu::RicSubscriptionRequest(m) => {

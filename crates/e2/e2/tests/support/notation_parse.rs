@@ -182,7 +182,7 @@ pub fn parse_pdu(name: &str, args: &Args<'_>) -> Pdu<'static> {
             cause: Some(args.cause()),
             time_to_wait: args.wait(),
             criticality_diagnostics: None,
-            tnl_information: None,
+            tnl_information: args.number("tnl").map(tnl),
         }
         .into(),
         "sub-request" => RicSubscriptionRequest {

@@ -1,6 +1,6 @@
 //! An agent, and a RIC whose messages a test states.
 
-use e2::{Agent, AgentConfig, AgentEvent, CloseReason, Function, Time};
+use e2::{Agent, AgentConfig, AgentEvent, CloseReason, Function, Target, Time};
 use e2ap::{RanFunctionId, RanFunctionRevision, RicActionId, RicIndicationType, Version};
 
 use super::notation::{self, Args};
@@ -31,6 +31,7 @@ impl ScenarioAgent {
         let version = args.get("v").map_or(Version::V2_03, |text| text.parse().unwrap());
         config.version = version;
         config.strict_ie_order = args.has("strict-ie-order");
+        config.addresses = args.number("addresses").unwrap_or(1);
         if let Some(subscriptions) = args.number("max-subscriptions") {
             config.max_subscriptions = subscriptions;
         }
@@ -163,7 +164,11 @@ impl ScenarioAgent {
     fn settle(&mut self) {
         while let Some(event) = self.agent.poll_event() {
             let line = match event {
-                AgentEvent::Connect => "connect".to_owned(),
+                AgentEvent::Connect => match self.agent.target() {
+                    Target::Configured(0) => "connect".to_owned(),
+                    Target::Configured(at) => format!("connect to address {at}"),
+                    Target::Directed(tnl) => format!("connect to {:?}", tnl.addresses().0.unwrap()),
+                },
                 AgentEvent::Up { ric_id, accepted } => {
                     let accepted: Vec<_> = accepted.iter().map(|id| id.0.to_string()).collect();
                     format!("up {ric_id} accepted={}", accepted.join(","))

@@ -2,14 +2,15 @@
 
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use e2::xapp::{RicMessage, XappMessage};
 use e2::{
     Action, ActionChange, AddedAction, AssocId, CloseReason, Consumer, ControlOutcome, Controller, ControllerConfig,
-    Event, NodeId, RequestEvent, Routed, SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId,
-    SubscriptionOrder, SubscriptionSpec, SubscriptionTimes, Ticket, Time, XappClient, XappHost,
+    Event, NodeId, NodePlacement, Placement, RequestEvent, Routed, SubscribeError, SubscriptionChange, SubscriptionEnd,
+    SubscriptionId, SubscriptionOrder, SubscriptionSpec, SubscriptionTimes, Ticket, Time, XappClient, XappHost,
 };
-use e2ap::{RicActionId, RicActionType, RicIndicationType, Version};
+use e2ap::{GlobalE2NodeId, RicActionId, RicActionType, RicIndicationType, Version};
 
 use super::notation::{self, Args};
 use super::notation_parse::{connection, tnl};
@@ -19,6 +20,23 @@ pub fn duration(text: &str) -> Duration {
     match text.strip_suffix("ms") {
         Some(ms) => Duration::from_millis(ms.parse().unwrap()),
         None => Duration::from_secs(text.strip_suffix('s').expect("ms or s").parse().unwrap()),
+    }
+}
+
+/// Directs each of these nodes to the address 10.0.0.7 once.
+#[derive(Debug)]
+struct OnceElsewhere(Mutex<Vec<GlobalE2NodeId>>);
+
+impl NodePlacement for OnceElsewhere {
+    fn place(&self, _: Time, node: &GlobalE2NodeId) -> Placement {
+        let mut nodes = self.0.lock().unwrap();
+        match nodes.iter().position(|of| of == node) {
+            Some(at) => {
+                nodes.remove(at);
+                Placement::Elsewhere(tnl(7))
+            }
+            None => Placement::Here,
+        }
     }
 }
 
@@ -75,9 +93,14 @@ impl ScenarioRic {
         config.strict_ie_order = args.has("strict-ie-order");
         let version: Option<Version> = args.get("v").map(|text| text.parse().unwrap());
         config.version = args.get("version").map(|text| text.parse().unwrap()).or(version);
+        let mut controller = Controller::new(config);
+        if args.has("elsewhere") {
+            let nodes = args.numbers("elsewhere").into_iter().map(notation::gnb).collect();
+            controller.set_placement(Box::new(OnceElsewhere(Mutex::new(nodes))));
+        }
         ScenarioRic {
             now: Time::from_nanos(1_000_000_000),
-            controller: Controller::new(config),
+            controller,
             host: XappHost::new(),
             nodes: BTreeMap::new(),
             xapps: BTreeMap::new(),
@@ -114,6 +137,12 @@ impl ScenarioRic {
                 let node = NodeId(Args::new(&words[1..]).number("node").unwrap());
                 let result = self.controller.service_query(self.now, node);
                 self.misuse(result);
+            }
+            "release" => {
+                let node = NodeId(Args::new(&words[1..]).number("node").unwrap());
+                if !self.controller.release(self.now, node) {
+                    self.out.push("! not connected".to_owned());
+                }
             }
             "remove" => {
                 let node = NodeId(Args::new(&words[1..]).number("node").unwrap());

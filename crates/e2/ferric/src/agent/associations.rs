@@ -98,7 +98,7 @@ const UNAVAILABLE: Cause = Cause::Transport(CauseTransport::TransportResourceUna
 
 /// Returns the address of an association, which uses the same kind of link as the first. `None` if that kind has no
 /// such addresses.
-fn address_of(first: &Address, tnl: &TnlInformation<'_>) -> Option<Address> {
+pub(super) fn address_of(first: &Address, tnl: &TnlInformation<'_>) -> Option<Address> {
     let (v4, v6) = tnl.addresses();
     let host = v4.map(IpAddr::from).or(v6.map(IpAddr::from))?.to_string();
     let port = |own: u16| tnl.port_number().unwrap_or(own);

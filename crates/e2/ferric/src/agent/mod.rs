@@ -20,6 +20,9 @@
 //! [`AgentLoop::remove_controller`]). All of them use the same RAN functions; each request names its controller. The
 //! first controller sees every UE. Any other sees the UEs that were exposed to it ([`Views`]).
 //!
+//! A controller may itself consist of several RICs that share the nodes ([`AgentLoop::add_redundant_controller`]): the node has
+//! one of them at a time.
+//!
 //! # Several associations
 //!
 //! A controller may request additional TNL associations at addresses of its choice (E2 Connection Update, from E2AP v2
@@ -226,7 +229,21 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     /// # Panics
     /// When [`AgentConfig::check`] fails: two functions have one id, or an OID is malformed.
     pub fn add_controller(&mut self, node: NodeHandle, endpoint: Endpoint) -> ControllerId {
-        let Endpoint { address, codec } = endpoint;
+        self.add_redundant_controller(node, vec![endpoint])
+    }
+
+    /// Adds a controller that consists of several RICs, one of which serves the node at a time. The node goes to the next
+    /// endpoint at once when a RIC is lost, does not answer or refuses the setup, and to the address that a RIC names in its
+    /// refusal (E2AP v03.01 8.3.1.3). After all endpoints have failed, it waits as with one.
+    ///
+    /// # Panics
+    /// As [`AgentLoop::add_controller`]; when there is no endpoint, or they have different encodings.
+    pub fn add_redundant_controller(&mut self, node: NodeHandle, endpoints: Vec<Endpoint>) -> ControllerId {
+        let Some(codec) = endpoints.first().map(|endpoint| endpoint.codec) else {
+            panic!("a controller has an address")
+        };
+        assert!(endpoints.iter().all(|endpoint| endpoint.codec == codec), "the encoding is the same");
+        let addresses: Vec<_> = endpoints.into_iter().map(|endpoint| endpoint.address).collect();
         let at = node.0;
         let node = &mut self.nodes[at];
         let mut config = AgentConfig::new(node.config.id, node.functions.iter().map(|f| f.definition()).collect());
@@ -234,13 +251,15 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         config.setup_order.clone_from(&node.config.setup_order);
         config.version = node.config.version.unwrap_or(self.config.version);
         config.codec = codec;
+        config.addresses = addresses.len();
         config.retry_first = self.config.retry_first;
         config.retry_last = self.config.retry_last;
         config.setup_timeout = self.config.setup_timeout;
         let id = self.connections.add(ControllerConnection {
             node: at,
             machine: Agent::new(config),
-            address,
+            address: addresses[0].clone(),
+            addresses,
             codec,
             assoc: None,
             first: None,

@@ -31,6 +31,9 @@ pub(super) struct ControllerConnection {
     /// The index of the node.
     pub node: usize,
     pub machine: Agent,
+    /// The addresses of the RICs that may serve the node; at least one.
+    pub addresses: Vec<Address>,
+    /// The one in use, or one that a RIC has directed the node to.
     pub address: Address,
     /// The encoding of E2AP.
     pub codec: Codec,

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use e2::{AgentEvent, AssocId, CloseReason, Time};
+use e2::{AgentEvent, AssocId, CloseReason, Target, Time};
 use link::Link;
 use tracing::warn;
 
+use super::associations::address_of;
 use super::schedule::DeadlineOwner;
 use super::{AgentLoop, ControllerId, KIND_WAKE, RanFunction};
 use crate::endpoint::ppid_of;
@@ -134,6 +135,16 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.config.link.sctp_ppid = ppid_of(connection.machine.node_id());
         self.config.link.tap = self.config.link.tap.take().map(|tap| tap.with_encoding(connection.codec.name()));
         connection.first = None;
+        let address = match connection.machine.target() {
+            Target::Configured(at) => connection.addresses.get(at).cloned(),
+            Target::Directed(tnl) => address_of(&connection.addresses[0], tnl),
+        };
+        let Some(address) = address else {
+            let node = connection.machine.node_id();
+            warn!(%node, ric = %connection.address, "the RIC directs the node to another address, which this kind of link does not have");
+            return connection.machine.handle_close(now, CloseReason::Transport);
+        };
+        connection.address = address;
         endpoint::renew_certificates(&self.config.link);
         let linked = Link::connect(&connection.address, &self.config.link);
         let established = linked.as_ref().is_ok_and(|link| link.state() == link::State::Established);

@@ -263,6 +263,7 @@ impl Apps {
             let peer = nodes.get_mut(assoc).map(|peer| tracing::field::display(peer.link.peer()));
             match notice {
                 Notice::UnknownIes { .. } => debug!(peer, "{notice}"),
+                Notice::Directed { .. } => info!(peer, "{notice}"),
                 _ => warn!(peer, "{notice}"),
             }
         }

@@ -357,6 +357,11 @@ impl IappContext<'_> {
         self.controller.remove(self.now, node)
     }
 
+    /// Closes the associations of a node, so that it sets up again, here or at another RIC. Returns whether it was connected.
+    pub fn release(&mut self, node: NodeId) -> bool {
+        self.controller.release(self.now, node)
+    }
+
     /// Sends a Reset, which ends all procedures and subscriptions of the node, whichever app has them.
     ///
     /// # Errors

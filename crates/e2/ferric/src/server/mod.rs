@@ -54,7 +54,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use e2::topology::RanDatabase;
-use e2::{AssocId, Consumer, ConsumerIdentity, Controller, E42Host, Mediator, Time, XappHost};
+use e2::{AssocId, Consumer, ConsumerIdentity, Controller, E42Host, Mediator, NodePlacement, Time, XappHost};
 use link::{Address, Events, Listener, MemoryBudget, Poll, Scratch, Ticker};
 use tracing::error;
 
@@ -223,6 +223,11 @@ impl Server {
     /// Has a mediator decide on all controls: of xApps, and of the iApps. Without one, controls are sent as they are.
     pub fn set_mediator(&mut self, mediator: Box<dyn Mediator>) {
         self.controller.set_mediator(mediator);
+    }
+
+    /// Has nodes directed to other RICs that share them. Without it, this RIC serves all nodes.
+    pub fn set_placement(&mut self, placement: Box<dyn NodePlacement>) {
+        self.controller.set_placement(placement);
     }
 
     /// Traces one indication in `one_in` on each event loop. To be called once. Without it, indications cost nothing more: there is a

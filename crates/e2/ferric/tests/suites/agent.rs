@@ -19,7 +19,7 @@ use e2ap::{
     RicControlRequest, RicIndicationSn, RicRequestId, RicSubscriptionDetails, RicSubscriptionRequest,
     RicSubscriptionTime, UpdateOutcome, Version,
 };
-use ferric::agent::{AgentLoop, AgentLoopConfig, RequestKey, SendAgentLoop};
+use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RequestKey, SendAgentLoop};
 use ferric::link::{self, Address};
 use ferric::server::ServerConfig;
 use ferric::xapp::XappEvent;
@@ -501,4 +501,26 @@ fn agents_of_every_version_work_with_one_server() {
         .unwrap();
         reports.len() == 3 && reports.values().all(|count| *count > 20) && acknowledged == 3 && failed == 3
     });
+}
+
+#[test]
+fn controller_of_several_rics_is_reached_at_its_next_address_without_a_pause() {
+    let (gone, other) = (Controller::new(), Controller::new());
+    let addresses = [&gone, &other].map(|ric| ric.address.clone());
+    drop(gone);
+    let hour = Duration::from_secs(3600);
+    let mut agents = AgentLoop::new(AgentLoopConfig { retry_first: hour, retry_last: hour, ..Default::default() }).unwrap();
+    let node = agents.add_node(NodeConfig::new(node_id(1)), vec![Box::new(every(1000)())]);
+    let id = agents.add_redundant_controller(node, addresses.iter().cloned().map(Into::into).collect());
+    let peer = other.set_up(&mut agents);
+    let status = agents.controllers(node).next().unwrap();
+    assert_eq!((status.id, &status.address), (id, &addresses[1]));
+    // it is lost, and the first is there again
+    let port = addresses[0].to_string().rsplit(':').next().unwrap().parse::<u16>().unwrap();
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let again = Controller { listener, address: addresses[0].clone() };
+    drop((peer, other));
+    let _peer = again.set_up(&mut agents);
+    assert_eq!(agents.controllers(node).next().unwrap().address, addresses[0]);
 }

@@ -100,9 +100,36 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
             ),
         }
     };
+    let (inner, again) = (Arc::downgrade(&a1.0), handle.clone());
+    handle.on_return(Box::new(move || {
+        if let Some(inner) = inner.upgrade()
+            && !again.apply(A1(inner).stored())
+        {
+            warn!("A1: policies are not in the shared data layer, which was away: too many changes wait");
+        }
+    }));
     handle.observe(format!("{{{RESPONSES}}},A1_POLICY_RESP").into_bytes(), Box::new(of_responses));
     handle.observe(format!("{{{RESPONSES}}},A1_POLICY_QUERY").into_bytes(), Box::new(of_queries));
     a1
+}
+
+impl A1 {
+    /// The changes that store all types and policies.
+    fn stored(&self) -> Vec<Change> {
+        let policies = self.policies();
+        let mut changes = Vec::new();
+        for id in policies.type_ids() {
+            if let Ok(document) = policies.policy_type(id) {
+                let octets = serde_json::to_vec(document).unwrap_or_default();
+                changes.push(Change::Set { key: key(&format!("{TYPE_PREFIX}{id}")), octets });
+            }
+            for (instance, policy) in policies.instances(id).into_iter().flatten() {
+                let key = key(&format!("{INSTANCE_PREFIX}{id}.{instance}"));
+                changes.push(Change::Set { key, octets: policy.to_string().into_bytes() });
+            }
+        }
+        changes
+    }
 }
 
 /// Reads what an earlier run has left.

@@ -1,5 +1,7 @@
 //! The configuration file: TOML with optional keys. An unknown key is an error that names the nearest known one.
 
+#[cfg(feature = "peers")]
+mod peers;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "rest")]
@@ -101,7 +103,11 @@ impl RicConfig {
         }
         #[cfg(feature = "sdl")]
         {
-            (config.sdl, config.sdl_tokens) = sdl::config(&file)?;
+            sdl::read(&file, &mut config)?;
+        }
+        #[cfg(feature = "peers")]
+        {
+            config.peers = peers::config(&file)?;
         }
         #[cfg(feature = "otlp")]
         {
@@ -139,6 +145,7 @@ fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
         ("ue_ids_period_ms", "slicing", cfg!(feature = "slicing")),
         ("redis", "redis", cfg!(feature = "redis")),
         ("sdl", "sdl", cfg!(feature = "sdl")),
+        ("peers", "peers", cfg!(feature = "peers")),
         ("traces", "otlp", cfg!(feature = "otlp")),
     ];
     match features.into_iter().find(|(key, _, is_built)| !is_built && file.contains(key)) {

@@ -15,13 +15,14 @@ use super::{ConfigError, RicConfig};
 pub(super) const MAX_MS: i64 = 3_600_000;
 
 /// The tables of the file, in the order of the default file.
-const SECTIONS: [Section; 11] = [
+const SECTIONS: [Section; 12] = [
     Section { header: "", keys: &FILE_KEYS },
     Section { header: "[tls]", keys: &TLS_KEYS },
     Section { header: "[rest_access]", keys: &REST_ACCESS_KEYS },
     Section { header: "[rest_limits]", keys: &REST_LIMITS_KEYS },
     Section { header: "[redis]", keys: &REDIS_KEYS },
     Section { header: "[sdl]", keys: &SDL_KEYS },
+    Section { header: "[peers]", keys: &PEERS_KEYS },
     Section { header: "[traces]", keys: &TRACES_KEYS },
     Section { header: "[[node_rights]]", keys: &NODE_RIGHTS_KEYS },
     Section { header: "[[xapp_rights]]", keys: &XAPP_RIGHTS_KEYS },
@@ -340,6 +341,12 @@ pub(super) const FILE_KEYS: [Key; 54] = [
         Values::Tables("table, below"),
         absent("none", ""),
         "the [shared data layer](oran-sdl.md) of xApps of the O-RAN reference platform",
+    ),
+    key(
+        "peers",
+        Values::Tables("table, below"),
+        absent("none", ""),
+        "the [other RICs](several-rics.md) that this one shares nodes with",
     ),
     key(
         "traces",

@@ -5,17 +5,26 @@ use std::path::PathBuf;
 use ::sdl::Config;
 use settings::reference::names;
 use settings::{Table, TableKeys};
+use shared_store::{RedisUrlError, StoreUrl};
 
 use super::super::reference::SDL_KEYS;
 use super::{ConfigError, integer, set};
+use crate::RicConfig;
 
 pub(super) const SDL: TableKeys = TableKeys { name: "[sdl]", keys: &names(&SDL_KEYS) };
 
-/// Reads the table: what the shared data layer is started with, and the file of its tokens.
-pub(super) fn config(file: &Table<'_>) -> Result<(Option<Config>, Option<PathBuf>), ConfigError> {
-    let Some(table) = file.table("sdl", &SDL)? else { return Ok((None, None)) };
-    const URL: &str = "the URL of an address";
+/// Reads the table: what the shared data layer is started with, or the Redis server that it is, and the file of its tokens.
+pub(super) fn read(file: &Table<'_>, ric: &mut RicConfig) -> Result<(), ConfigError> {
+    let Some(table) = file.table("sdl", &SDL)? else { return Ok(()) };
+    const URL: &str = "the URL of an address, or of a Redis server";
     let url = table.text("url", URL)?.ok_or_else(|| table.missing("url", URL))?;
+    if StoreUrl::is_one(url) {
+        ric.sdl_redis = Some(url.parse().map_err(|reason: RedisUrlError| table.invalid("url", reason.to_string()))?);
+        return match table.present_keys().find(|key| *key != "url") {
+            Some(key) => Err(table.invalid(key, "concerns the embedded store, and `url` is that of a Redis server")),
+            None => Ok(()),
+        };
+    }
     let mut config = Config::new(Config::address(url).map_err(|reason| table.invalid("url", reason))?);
     config.file = table.text("file", "a file")?.map(PathBuf::from);
     let limits = &mut config.limits;
@@ -25,13 +34,14 @@ pub(super) fn config(file: &Table<'_>) -> Result<(Option<Config>, Option<PathBuf
     set(&mut limits.max_queue_octets, integer(&table, &SDL_KEYS, "max_queue_octets")?);
     set(&mut limits.max_buffer_octets, integer(&table, &SDL_KEYS, "max_buffer_octets")?);
     set(&mut limits.max_connections, integer(&table, &SDL_KEYS, "max_connections")?);
-    Ok((Some(config), table.text("tokens", "a file")?.map(PathBuf::from)))
+    ric.sdl = Some(config);
+    ric.sdl_tokens = table.text("tokens", "a file")?.map(PathBuf::from);
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RicConfig;
 
     #[test]
     fn address_files_and_bounds_are_read() {
@@ -50,10 +60,18 @@ mod tests {
     }
 
     #[test]
+    fn redis_takes_the_place_of_the_embedded_store() {
+        let config = RicConfig::from_toml("[sdl]\nurl = \"redis+sentinel://a,b/ran\"").unwrap();
+        assert_eq!((config.sdl, config.sdl_redis), (None, "redis+sentinel://a,b/ran".parse().ok()));
+    }
+
+    #[test]
     fn mistakes_are_located() {
         let error = |text: &str| RicConfig::from_toml(&format!("[sdl]\n{text}")).unwrap_err().to_string();
         assert!(error("").contains("missing key `url`"), "{}", error(""));
-        assert!(error("url = \"redis://127.0.0.1\"").starts_with("line 2: sdl: url: "), "{}", error("url = \"x\""));
+        assert!(error("url = \"http://127.0.0.1\"").starts_with("line 2: sdl: url: "), "{}", error("url = \"x\""));
+        let of_redis = error("url = \"redis+cluster://a,b\"\nmax_octets = 65536");
+        assert!(of_redis.starts_with("line 3: sdl: max_octets: concerns the embedded store"), "{of_redis}");
         let with_url = |text: &str| error(&format!("url = \"tcp://127.0.0.1\"\n{text}"));
         assert!(with_url("max_namespace_percent = 101").contains("101 is out of range 1 to 100"));
         assert!(with_url("fil = \"x\"").contains("did you mean `file`?"), "{}", with_url("fil = \"x\""));

@@ -141,7 +141,7 @@ pub(in crate::config) const SDL_KEYS: [Key; 9] = [
         "url",
         Values::Other("URL"),
         required("\"tcp://127.0.0.1:6379\""),
-        "where clients connect: `tcp://HOST:PORT` or `unix:PATH`; other than loopback addresses require `tokens`",
+        "where clients connect: `tcp://HOST:PORT` or `unix:PATH`; other than loopback addresses require `tokens`; or the [Redis server](oran-sdl.md#on-a-redis-server) that takes the place of the embedded store: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`, with `rediss` over TLS",
     ),
     key(
         "file",
@@ -186,6 +186,33 @@ pub(in crate::config) const SDL_KEYS: [Key; 9] = [
         "the octets of unfinished requests and of replies that wait, of all clients; one gets half of what the others leave",
     ),
     key("max_connections", Values::Integer(1, 1 << 16), DefaultValue::Is("256"), "the maximum number of connections"),
+];
+
+pub(in crate::config) const PEERS_KEYS: [Key; 4] = [
+    key(
+        "url",
+        Values::Other("URL"),
+        required("\"redis://127.0.0.1:6379\""),
+        "the store through which the RICs find each other: a Redis server, `redis+sentinel://HOST:PORT,…/NAME` or `redis+cluster://HOST:PORT,…`, with `rediss` over TLS",
+    ),
+    key(
+        "name",
+        Values::Other("text of 1 to 64 octets"),
+        absent("its address", "\"ric-1\""),
+        "the name of this RIC among those that share nodes; nodes are assigned by names, so it should outlive a restart",
+    ),
+    key(
+        "address",
+        Values::Other("IP address and port"),
+        absent("the first of `e2` that names an interface", "\"10.0.0.1:36421\""),
+        "the address for nodes that the others direct nodes to",
+    ),
+    key(
+        "time_to_live_ms",
+        Values::Integer(400, 60_000),
+        DefaultValue::Is("4000"),
+        "the time after which a RIC that is silent is none of them any more",
+    ),
 ];
 
 pub(in crate::config) const TRACES_KEYS: [Key; 4] = [

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use ferric::link::{TlsClientFiles, TlsFileError};
+use link::{TlsClientFiles, TlsFileError};
 use redis::{
     Client, ClientTlsConfig, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisError,
     TlsCertificates,
 };
 
 /// The timeout of connecting, reading and writing.
-const TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A Redis server: `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, `rediss://…` over TLS, `redis+unix:///PATH`. Its
 /// `Display` omits the password.
@@ -53,11 +53,7 @@ impl RedisUrl {
         if let Some(ca) = files.ca.clone() {
             TlsClientFiles { ca, own: files.own.clone() }.load().map_err(RedisUrlError::Tls)?;
         }
-        let own = files.own.as_ref().map(|(certificate, key)| {
-            Ok::<_, RedisUrlError>(ClientTlsConfig { client_cert: read(certificate)?, client_key: read(key)? })
-        });
-        let certificates =
-            TlsCertificates { root_cert: files.ca.as_deref().map(read).transpose()?, client_tls: own.transpose()? };
+        let certificates = files.certificates()?;
         let is_tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
         let client = match (is_tls, &certificates) {
             (true, _) => Client::build_with_tls(info, certificates),
@@ -68,11 +64,25 @@ impl RedisUrl {
         Ok(RedisUrl { text: self.text.clone(), client })
     }
 
-    pub(super) fn connect(&self) -> Result<Connection, RedisError> {
+    /// Connects. Each reply must arrive within 2 s.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or refuses the credentials.
+    pub fn connect(&self) -> Result<Connection, RedisError> {
         let connection = self.client.get_connection_with_timeout(TIMEOUT)?;
         connection.set_read_timeout(Some(TIMEOUT))?;
         connection.set_write_timeout(Some(TIMEOUT))?;
         Ok(connection)
+    }
+}
+
+impl RedisFiles {
+    /// Reads the certificates.
+    pub(crate) fn certificates(&self) -> Result<TlsCertificates, RedisUrlError> {
+        let own = self.own.as_ref().map(|(certificate, key)| {
+            Ok::<_, RedisUrlError>(ClientTlsConfig { client_cert: read(certificate)?, client_key: read(key)? })
+        });
+        Ok(TlsCertificates { root_cert: self.ca.as_deref().map(read).transpose()?, client_tls: own.transpose()? })
     }
 }
 
@@ -81,6 +91,12 @@ fn connection_info(url: &str) -> Result<ConnectionInfo, RedisUrlError> {
         return Err(RedisUrlError::Insecure);
     }
     url.into_connection_info().map_err(|error| RedisUrlError::Malformed(error.to_string()))
+}
+
+impl RedisUrl {
+    pub(crate) fn info(&self) -> &ConnectionInfo {
+        self.client.get_connection_info()
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, RedisUrlError> {

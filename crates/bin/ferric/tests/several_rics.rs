@@ -1,0 +1,293 @@
+//! Three RICs share 300 nodes through a real Redis: a RIC is killed and started again, Redis is paused and restarted. xApps have a
+//! session with each RIC and subscribe wherever a node sets up. No report comes twice.
+
+mod program;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ferric::agent::{
+    Admission, AgentLoop, AgentLoopConfig, ControllerId, FunctionContext, NodeConfig, RanFunction, RequestKey, Views,
+};
+use ferric::e2::{Action, Function, NodeId, SubscriptionRequest, SubscriptionSpec, Time};
+use ferric::e2ap::{
+    Cause, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
+};
+use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::{Endpoint, StopHandle};
+use per::Gather;
+use program::{File, Program};
+use testkit::{Redis, eventually};
+
+const NODES: u32 = 300;
+const FUNCTION: RanFunctionId = RanFunctionId(7);
+const PERIOD: Duration = Duration::from_millis(100);
+const TIME_TO_LIVE: Duration = Duration::from_secs(1);
+
+/// Reports a number that grows with each report to all subscriptions.
+#[derive(Default)]
+struct Counter {
+    number: u64,
+    subscriptions: Vec<(RequestKey, RicActionId)>,
+    next: Option<Time>,
+}
+
+impl RanFunction for Counter {
+    fn id(&self) -> RanFunctionId {
+        FUNCTION
+    }
+
+    fn definition(&self) -> Function {
+        let (revision, oid) = (RanFunctionRevision(1), "1.3.6.1.4.1.53148.1.2.2.99".to_owned());
+        Function { id: FUNCTION, revision, oid, definition: b"counter".to_vec() }
+    }
+
+    fn subscribe(
+        &mut self,
+        now: Time,
+        controller: ControllerId,
+        request: &SubscriptionRequest,
+        _: &Views,
+    ) -> Result<Admission, Cause> {
+        let key = RequestKey { controller, id: request.request_id };
+        self.subscriptions.push((key, request.actions[0].id));
+        self.next.get_or_insert(now);
+        Ok(Admission { admitted: request.actions.iter().map(|action| action.id).collect(), not_admitted: Vec::new() })
+    }
+
+    fn unsubscribe(&mut self, key: RequestKey) {
+        self.subscriptions.retain(|(other, _)| *other != key);
+        if self.subscriptions.is_empty() {
+            self.next = None;
+        }
+    }
+
+    fn next_report(&self) -> Option<Time> {
+        self.next
+    }
+
+    fn report(&mut self, now: Time, reports: &mut FunctionContext<'_>) {
+        self.number += 1;
+        for (key, action) in &self.subscriptions {
+            reports.report(*key, *action, b"", &self.number.to_be_bytes()).unwrap();
+        }
+        self.next = Some(now + PERIOD);
+    }
+}
+
+/// Runs all nodes on one thread.
+struct Nodes {
+    stop: StopHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Nodes {
+    fn start(rics: Vec<Endpoint>) -> Self {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let mut agents: AgentLoop<dyn RanFunction> = AgentLoop::new(AgentLoopConfig::default()).unwrap();
+            for number in 0..NODES {
+                let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 22));
+                let node = agents.add_node(NodeConfig::new(id), vec![Box::new(Counter::default())]);
+                agents.add_redundant_controller(node, rics.clone());
+            }
+            sender.send(agents.stop_handle()).unwrap();
+            agents.run().unwrap();
+        });
+        Nodes { stop: receiver.recv().unwrap(), thread: Some(thread) }
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        self.stop.stop();
+        let ended = self.thread.take().map(JoinHandle::join);
+        assert!(std::thread::panicking() || matches!(ended, Some(Ok(()))));
+    }
+}
+
+/// What xApps got of a node.
+#[derive(Default)]
+struct Received {
+    numbers: HashSet<u64>,
+    /// The RIC, its run, and when the last report came.
+    last: Option<(usize, Instant)>,
+}
+
+#[derive(Clone, Default)]
+struct Reports(Arc<Mutex<(HashMap<GlobalE2NodeId, Received>, u64)>>);
+
+impl Reports {
+    fn take(&self, session: usize, node: GlobalE2NodeId, number: u64) {
+        let mut reports = self.0.lock().unwrap();
+        let received = reports.0.entry(node).or_default();
+        let is_new = received.numbers.insert(number);
+        received.last = Some((session, Instant::now()));
+        reports.1 += u64::from(!is_new);
+    }
+
+    /// The session that got the last report of each node, of those that have reported since.
+    fn since(&self, begin: Instant) -> BTreeMap<String, usize> {
+        let reports = self.0.lock().unwrap();
+        let recent = reports.0.iter().filter_map(|(node, received)| Some((node, received.last?)));
+        recent.filter(|(_, (_, at))| *at > begin).map(|(node, (session, _))| (node.to_string(), session)).collect()
+    }
+
+    fn doubled(&self) -> u64 {
+        self.0.lock().unwrap().1
+    }
+
+    /// Waits until all nodes have reported again, and returns their sessions.
+    #[track_caller]
+    fn all(&self) -> BTreeMap<String, usize> {
+        let begin = Instant::now();
+        eventually("reports of all nodes", || self.since(begin).len() == NODES as usize);
+        self.since(begin)
+    }
+}
+
+/// An xApp with one session, which subscribes to each node that sets up.
+struct Session {
+    stop: StopHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Session {
+    fn start(number: usize, address: &str, reports: &Reports) -> Self {
+        let mut xapp = Xapp::connect(&address.parse().unwrap(), "counter", XappConfig::default()).unwrap();
+        let (stop, reports) = (xapp.stop_handle(), reports.clone());
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let mut names: HashMap<NodeId, GlobalE2NodeId> = HashMap::new();
+            while !stopped.is_stopped() {
+                xapp.poll(None, |event, ric| match event {
+                    XappEvent::NodeUp(node) => {
+                        names.insert(node.id, node.global_id);
+                        let kind = RicActionType::Report;
+                        let action = Action { id: RicActionId(1), kind, definition: None, subsequent: None };
+                        ric.subscribe(
+                            node.id,
+                            FUNCTION,
+                            SubscriptionSpec { event_trigger: vec![1], actions: vec![action] },
+                        );
+                    }
+                    XappEvent::Indication(indication) => {
+                        let gather = Gather::new();
+                        let message = indication.decode(&gather).unwrap().message.to_cow().into_owned();
+                        let number_of = u64::from_be_bytes(message.try_into().unwrap());
+                        reports.take(number, names[&indication.node], number_of);
+                    }
+                    _ => {}
+                })
+                .unwrap();
+            }
+        });
+        Session { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.stop.stop();
+        let ended = self.thread.take().map(JoinHandle::join);
+        assert!(std::thread::panicking() || matches!(ended, Some(Ok(()))));
+    }
+}
+
+struct Ric {
+    program: Program,
+    e2: String,
+    xapp: String,
+}
+
+impl Ric {
+    fn start(redis: &Redis, number: usize) -> Self {
+        let (url, ttl_ms) = (redis.url(), TIME_TO_LIVE.as_millis());
+        let text = format!("[peers]\nurl = \"{url}\"\nname = \"ric-{number}\"\ntime_to_live_ms = {ttl_ms}\n");
+        let config = File::new(&format!("peers-{number}.toml"), text.as_bytes());
+        let arguments = ["ric", "--config", config.name(), "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"];
+        let mut program = program::start(&arguments);
+        let (e2, xapp) = (program.line("e2="), program.line("xapp="));
+        Ric { program, e2, xapp }
+    }
+}
+
+/// How many nodes each session has.
+fn counts(sessions: &BTreeMap<String, usize>) -> BTreeMap<usize, usize> {
+    sessions.values().fold(BTreeMap::new(), |mut counts, session| {
+        *counts.entry(*session).or_default() += 1;
+        counts
+    })
+}
+
+#[test]
+fn nodes_move_once_and_nothing_is_doubled() {
+    let Some(mut redis) = Redis::start(&[]) else { return };
+    let mut rics: Vec<_> = (0..3).map(|number| Ric::start(&redis, number)).collect();
+    for ric in &mut rics {
+        ric.program.logs("3 RICs share the nodes: ric-0, ric-1, ric-2");
+    }
+    let reports = Reports::default();
+    let mut sessions: Vec<_> =
+        rics.iter().enumerate().map(|(at, ric)| Session::start(at, &ric.xapp, &reports)).collect();
+    let _nodes = Nodes::start(rics.iter().map(|ric| ric.e2.parse().unwrap()).collect());
+    let spread = reports.all();
+    // rendezvous hashing gives each 100, with a standard deviation of 8
+    assert!(counts(&spread).values().all(|count| (60..=140).contains(count)), "{:?}", counts(&spread));
+
+    // Redis does not answer for longer than the time to live, then loses everything: nothing moves
+    redis.pause();
+    std::thread::sleep(4 * TIME_TO_LIVE);
+    assert_eq!(reports.all(), spread);
+    redis.resume();
+    redis.kill();
+    std::thread::sleep(2 * TIME_TO_LIVE);
+    redis.restart();
+    std::thread::sleep(4 * TIME_TO_LIVE);
+    assert_eq!(reports.all(), spread);
+
+    // a RIC is killed: its nodes go to the others, which keep theirs
+    let of_first: Vec<_> = spread.iter().filter(|(_, session)| **session == 0).map(|(node, _)| node.clone()).collect();
+    let killed = Instant::now();
+    drop(rics.remove(0));
+    let back = || {
+        let since = reports.since(killed);
+        of_first.iter().all(|node| since.get(node).is_some_and(|session| *session != 0))
+    };
+    eventually("the nodes of the RIC that was killed report", back);
+    println!("failover: {} nodes report again after {:?}", of_first.len(), killed.elapsed());
+    let moved = reports.all();
+    for (node, session) in &spread {
+        assert!(*session == 0 || moved[node] == *session, "{node}");
+    }
+    // they are where the remaining RICs want them: nothing moves when the loss is noticed
+    rics[0].program.logs("2 RICs share the nodes: ric-1, ric-2");
+    std::thread::sleep(5 * TIME_TO_LIVE);
+    assert_eq!(reports.all(), moved);
+
+    // it is started again: its nodes return
+    sessions.remove(0);
+    let first = Ric::start(&redis, 0);
+    sessions.push(Session::start(3, &first.xapp, &reports));
+    let restored: BTreeMap<_, _> =
+        spread.iter().map(|(node, session)| (node.clone(), if *session == 0 { 3 } else { *session })).collect();
+    eventually("the nodes return", || reports.all() == restored);
+    rics.push(first);
+
+    // a RIC is killed while Redis is away
+    redis.pause();
+    let killed = Instant::now();
+    drop(rics.remove(0));
+    let without = |sessions: &BTreeMap<String, usize>| sessions.values().all(|session| *session != 1);
+    eventually("the nodes report without Redis", || {
+        let since = reports.since(killed);
+        since.len() == NODES as usize && without(&since)
+    });
+    println!("failover without Redis: {:?}", killed.elapsed());
+    redis.resume();
+    std::thread::sleep(4 * TIME_TO_LIVE);
+    assert!(without(&reports.all()));
+    assert_eq!(reports.doubled(), 0);
+}

@@ -1,0 +1,86 @@
+//! RICs that find each other through a real Redis, whatever stands there.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use ferric::server::{Server, ServerConfig};
+use shared_store::{Peers, PeersConfig};
+use testkit::{Redis, eventually};
+
+const TIME_TO_LIVE: Duration = Duration::from_millis(400);
+
+/// A RIC at 10.0.0.1, and the names of those that it has lost.
+fn start(redis: &Redis, name: &str) -> (Peers, Receiver<String>) {
+    let e2 = vec![format!("memory:peers-{name}-{}", redis.port()).parse().unwrap()];
+    let mut server = Server::bind(ServerConfig { e2, xapp: None, ..ServerConfig::default() }).unwrap();
+    let address = "10.0.0.1:36421".parse().unwrap();
+    let config = PeersConfig::new(redis.url().parse().unwrap(), name.to_owned(), address);
+    let (sender, lost) = channel();
+    let on_loss = Box::new(move |name: &str| drop(sender.send(name.to_owned())));
+    let config = PeersConfig { time_to_live: TIME_TO_LIVE, ..config };
+    (Peers::start(config, server.iapp_waker().unwrap(), Some(on_loss)).unwrap(), lost)
+}
+
+/// Announces a RIC as it would itself.
+fn announce(redis: &Redis, name: &str, value: &str, ttl_ms: u64) {
+    let _ = redis.command(&["SADD", "{ferric-peers},names", name]);
+    let ttl_ms = ttl_ms.to_string();
+    assert_eq!(redis.command(&["SET", &format!("{{ferric-peers}},ric:{name}"), value, "PX", &ttl_ms]), "+OK\r\n");
+}
+
+fn is_listed(redis: &Redis, name: &str) -> bool {
+    redis.command(&["SISMEMBER", "{ferric-peers},names", name]) == ":1\r\n"
+}
+
+#[test]
+fn rics_come_and_go_and_malformed_entries_are_ignored() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    announce(&redis, "b", "10.0.0.2:36421 run", 3_600_000);
+    for (name, value) in [("c", "10.0.0.3"), ("d", ""), (&*"x".repeat(65), "10.0.0.4:1 run")] {
+        announce(&redis, name, value, 3_600_000);
+    }
+    let (peers, lost) = start(&redis, "a");
+    eventually("the other RIC", || peers.names() == ["a", "b"]);
+    // what has no valid entry is removed from the names
+    eventually("the names", || !is_listed(&redis, "c") && !is_listed(&redis, "d"));
+    assert_eq!(peers.names(), ["a", "b"]);
+    let _ = redis.command(&["DEL", "{ferric-peers},ric:b"]);
+    assert_eq!(lost.recv_timeout(testkit::PATIENCE).as_deref(), Ok("b"));
+    assert_eq!(peers.names(), ["a"]);
+    eventually("the names", || !is_listed(&redis, "b"));
+    // at most 64 of them share nodes
+    for number in 0..100 {
+        announce(&redis, &format!("ric-{number:03}"), "10.0.0.5:36421 run", 3_600_000);
+    }
+    eventually("the bound", || peers.names().len() == 64);
+    // a key of another type
+    let _ = redis.command(&["DEL", "{ferric-peers},names"]);
+    let _ = redis.command(&["SET", "{ferric-peers},names", "x"]);
+    std::thread::sleep(2 * TIME_TO_LIVE);
+    assert_eq!(peers.names().len(), 64, "those that are known stay");
+    let _ = redis.command(&["DEL", "{ferric-peers},names"]);
+    eventually("the loss of all others", || peers.names() == ["a"]);
+    drop(peers);
+    assert_eq!(redis.command(&["EXISTS", "{ferric-peers},ric:a"]), ":0\r\n");
+}
+
+#[test]
+fn rics_stay_while_redis_is_away_and_one_time_to_live_longer() {
+    let Some(mut redis) = Redis::start(&[]) else { return };
+    announce(&redis, "b", "10.0.0.2:36421 run", 3_600_000);
+    let (peers, lost) = start(&redis, "a");
+    eventually("the other RIC", || peers.names() == ["a", "b"]);
+    redis.kill();
+    std::thread::sleep(3 * TIME_TO_LIVE);
+    assert_eq!(peers.names(), ["a", "b"]);
+    // the content is lost; the other RIC announces itself within its time to live
+    redis.restart();
+    announce(&redis, "b", "10.0.0.2:36421 run", 3_600_000);
+    eventually("the own key", || redis.command(&["EXISTS", "{ferric-peers},ric:a"]) == ":1\r\n");
+    std::thread::sleep(3 * TIME_TO_LIVE);
+    assert_eq!((peers.names(), lost.try_recv().ok()), (vec!["a".to_owned(), "b".to_owned()], None));
+    // or does not
+    redis.kill();
+    redis.restart();
+    assert_eq!(lost.recv_timeout(testkit::PATIENCE).as_deref(), Ok("b"));
+}
