@@ -284,7 +284,7 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
 /// A1 for xApps in the shared data layer, and over RMR. Without both there is none.
 #[cfg(feature = "a1")]
 fn a1_routes(
-    sdl: Option<&sdl::SdlHandle>,
+    sdl: Option<&sdl::Handle>,
     messaging: Option<&oran::messaging::MessagingHandle>,
     server: &Server,
 ) -> Vec<rest::Route> {

@@ -165,11 +165,11 @@ impl Controller {
         }
         mediator.handle_timeout(now);
         while let Some(released) = self.mediator.as_mut().and_then(|mediator| mediator.poll_release()) {
-            self.release(now, &released);
+            self.end_wait(now, &released);
         }
     }
 
-    fn release(&mut self, now: Time, released: &ReleasedControl) {
+    fn end_wait(&mut self, now: Time, released: &ReleasedControl) {
         let ReleasedControl { consumer, ticket, node, function, .. } = *released;
         let refused = match released.refusal {
             Some(cause) => Some(ControlOutcome::Failed { cause, outcome: None }),

@@ -100,10 +100,10 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
             ),
         }
     };
-    let (inner, again) = (Arc::downgrade(&a1.0), handle.clone());
+    let (weak, again) = (a1.downgrade(), handle.clone());
     handle.on_return(Box::new(move || {
-        if let Some(inner) = inner.upgrade()
-            && !again.apply(A1(inner).stored())
+        if let Some(a1) = weak.upgrade()
+            && !again.apply(a1.stored())
         {
             warn!("A1: policies are not in the shared data layer, which was away: too many changes wait");
         }
