@@ -82,7 +82,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 54] = [
+pub(super) const FILE_KEYS: [Key; 55] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
