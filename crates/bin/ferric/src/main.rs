@@ -119,7 +119,7 @@ enum Command {
     /// Reads /v1/xapps of the REST interface; with --json it prints that document: `name`, `number`, `subscriptions`, `requests`,
     /// `outbox_octets`, `dropped_reports`. With a command it manages xApps of the O-RAN reference platform: see docs/oran-xapps.md.
     #[cfg(feature = "inventory")]
-    Xapps(xapps::Args),
+    Xapps(xapps::XappsArgs),
     #[cfg(feature = "decode")]
     Decode(decode::Args),
     #[cfg(feature = "play")]

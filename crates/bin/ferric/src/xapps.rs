@@ -27,7 +27,7 @@ const COLUMNS: &[Column] = &[
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Args {
+pub struct XappsArgs {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ enum Command {
     },
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &XappsArgs) -> anyhow::Result<()> {
     match &args.command {
         None => inventory::run(Resource::Xapps, &args.list),
         Some(Command::Run { descriptor, schema, ric, command }) => start(descriptor, schema.as_deref(), command, ric),

@@ -1,6 +1,7 @@
 //! Management of xApps by REST, with processes of this host.
 
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -240,6 +241,9 @@ fn xapps_that_start_with_the_ric_end_with_it() {
     let folder = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("hw.json"), descriptor("hw", 4560).to_string()).unwrap();
+    // a RIC that was killed, with the same process id, as in a container
+    let left = folder.join(format!("state/ferric-xapps-{}", std::process::id()));
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(left.join("old")).unwrap();
     let host =
         Host::start("start", Some(&format!("log_folder = \"logs\"\n{SHELL}descriptor = \"hw.json\"\nstart = true\n")));
     host.output("hw", "\"threshold\": 3");
@@ -252,6 +256,19 @@ fn xapps_that_start_with_the_ric_end_with_it() {
     host.manager = None;
     assert!(!exists(process));
     assert_eq!(std::fs::read_dir(&state).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn folder_of_somebody_else_is_refused() {
+    let folder = std::env::temp_dir().join(format!("ferric-manager-other-{}", std::process::id()));
+    let state = folder.join(format!("state/ferric-xapps-{}", std::process::id()));
+    std::fs::DirBuilder::new().recursive(true).mode(0o755).create(&state).unwrap();
+    let commands = Commands::parse(&format!("state_folder = \"state\"\n{SHELL}"), &folder).unwrap();
+    let log = LogBudget::new(1000);
+    let error = Manager::start(ManagerConfig { commands: Some(commands), bus: None, rmr: None, log }).unwrap_err();
+    assert!(error.to_string().contains("ferric-xapps-"), "{error}");
+    assert!(state.is_dir(), "it is left as it was");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The thread that owns registrations and processes.
 
 use std::collections::BTreeMap;
+use std::fs::DirBuilder;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -58,7 +60,6 @@ impl Supervisor {
                 let parent = commands.state_folder.clone().unwrap_or_else(std::env::temp_dir);
                 let folder = parent.join(format!("ferric-xapps-{}", std::process::id()));
                 std::fs::create_dir_all(&parent)?;
-                // one that is there belongs to somebody else
                 (Some(new_private_folder(folder)?), Guard::start())
             }
         };
@@ -487,10 +488,20 @@ fn shortened(name: &str) -> String {
     name.chars().take(MAX_NAME_OCTETS).collect()
 }
 
-/// Creates a folder that is not there yet.
+/// Creates a folder that only the RIC's user may read. One that a RIC with the same process id has left, as in a container that was
+/// killed, is emptied; one of another user is refused.
 fn new_private_folder(path: PathBuf) -> io::Result<PathBuf> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
+    let create = || DirBuilder::new().mode(0o700).create(&path);
+    let created = match create() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match std::fs::symlink_metadata(&path) {
+            Ok(of) if of.is_dir() && of.uid() == rustix::process::geteuid().as_raw() && of.mode() & 0o077 == 0 => {
+                std::fs::remove_dir_all(&path).and_then(|()| create())
+            }
+            _ => Err(error),
+        },
+        result => result,
+    };
+    created.map_err(|error| {
         io::Error::new(error.kind(), format!("the folder for configurations of xApps {}: {error}", path.display()))
     })?;
     Ok(path)
