@@ -144,12 +144,12 @@ pub struct Args {
 #[derive(Clone)]
 enum SdlUrl {
     Embedded(Address),
-    Redis(StoreUrl),
+    Redis(Box<StoreUrl>),
 }
 
 fn sdl_url(text: &str) -> Result<SdlUrl, String> {
     if StoreUrl::is_one(text) {
-        return text.parse().map(SdlUrl::Redis).map_err(|error: RedisUrlError| error.to_string());
+        return text.parse().map(|url| SdlUrl::Redis(Box::new(url))).map_err(|error: RedisUrlError| error.to_string());
     }
     sdl::Config::address(text).map(SdlUrl::Embedded)
 }
@@ -272,7 +272,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             config.sdl.get_or_insert_with(|| sdl::Config::new(address.clone())).address = address.clone();
             config.sdl_redis = None;
         }
-        Some(SdlUrl::Redis(url)) => (config.sdl, config.sdl_redis) = (None, Some(url.clone())),
+        Some(SdlUrl::Redis(url)) => (config.sdl, config.sdl_redis) = (None, Some(StoreUrl::clone(url))),
         None => {}
     }
     config.sdl_redis = config.sdl_redis.map(|url| url.with_files(&redis_files)).transpose()?;

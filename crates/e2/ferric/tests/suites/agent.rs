@@ -509,7 +509,8 @@ fn controller_of_several_rics_is_reached_at_its_next_address_without_a_pause() {
     let addresses = [&gone, &other].map(|ric| ric.address.clone());
     drop(gone);
     let hour = Duration::from_secs(3600);
-    let mut agents = AgentLoop::new(AgentLoopConfig { retry_first: hour, retry_last: hour, ..Default::default() }).unwrap();
+    let mut agents =
+        AgentLoop::new(AgentLoopConfig { retry_first: hour, retry_last: hour, ..Default::default() }).unwrap();
     let node = agents.add_node(NodeConfig::new(node_id(1)), vec![Box::new(every(1000)())]);
     let id = agents.add_redundant_controller(node, addresses.iter().cloned().map(Into::into).collect());
     let peer = other.set_up(&mut agents);
