@@ -100,7 +100,7 @@ def test_slots_that_have_begun_are_left_to_the_cell():
             seen.append(int(scheduler.wait(10).slots[-1]))
         assert scheduler.counts["late"] == 5 - len(seen)
         # the decision about a slot that is over is refused by the cell
-        for _ in range(30):
+        for _ in range(100):
             demo.step(1)
             batch = scheduler.wait(10)
         demo.step(1)
@@ -116,7 +116,7 @@ def test_answers_that_are_none_are_refused():
     ):
         assert scheduler.wait(0) is None
         assert scheduler.wait_for_cells(1, 10) and not scheduler.wait_for_cells(2, 0)
-        for _ in range(30):
+        for _ in range(100):
             demo.step(1)
             batch = scheduler.wait(10)
         assert len(batch.ue) == 4
@@ -181,7 +181,7 @@ def test_closed_and_forked_schedulers_say_so():
             os._exit(1)
         assert os.waitpid(child, 0)[1] == 0
         # the session of the parent is as it was
-        for _ in range(30):
+        for _ in range(100):
             demo.step(1)
             batch = scheduler.wait(10)
             scheduler.decide(batch, *batch.proportional_fair())
