@@ -10,7 +10,7 @@ use ferric::link;
 use ferric::server::{E42Config, Iapp, IappContext, IappEvent, IappWaker, Server, ServerConfig};
 use oran::messaging::{MessagingConfig, MessagingSetup};
 use rest::client::ClientConfig;
-use sdrbench::campaign::{self, ApplicationAccess, Observer, Options};
+use sdrbench::campaign::{self, ApplicationAccess, Observer, Options, OranAccess};
 use sdrbench::report::Report;
 use sdrbench::report::compare::Comparison;
 use sdrbench::scenario::Scenario;
@@ -106,7 +106,7 @@ fn run(text: &str, interface: Interface, is_stalled: bool) -> Report {
             let (messaging, rest) = platform.as_ref().unwrap();
             let client = || ClientConfig::new(&rest.url());
             let (rmr, host) = (messaging.address().clone(), "127.0.0.1".parse().unwrap());
-            ApplicationAccess::Oran { subscriptions: client(), nodes: client(), rmr, host }
+            ApplicationAccess::Oran(Box::new(OranAccess { subscriptions: client(), nodes: client(), rmr, host }))
         }
     };
     let (stop, waker) = (server.stop_handle(), server.iapp_waker().unwrap());

@@ -12,7 +12,7 @@ use ferric::link::{Address, AddressError};
 use ferric::server::E42Address;
 use program::rest_access::{self, AccessArgs};
 use program::{outln, signals};
-use sdrbench::campaign::{self, ApplicationAccess, Observer, Options};
+use sdrbench::campaign::{self, ApplicationAccess, Observer, Options, OranAccess};
 use sdrbench::report::Report;
 use sdrbench::scenario::{Scenario, ScenarioError};
 
@@ -141,7 +141,7 @@ fn oran(args: &RunArgs, url: &str) -> anyhow::Result<ApplicationAccess> {
     };
     let client = |url: &str| rest_access::config(url, &args.access);
     let nodes = client(args.oran_nodes.as_deref().unwrap_or(url));
-    Ok(ApplicationAccess::Oran { subscriptions: client(url), nodes, rmr, host })
+    Ok(ApplicationAccess::Oran(Box::new(OranAccess { subscriptions: client(url), nodes, rmr, host })))
 }
 
 /// The address of this host towards a peer.

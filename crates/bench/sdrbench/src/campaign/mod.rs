@@ -64,18 +64,22 @@ pub enum ApplicationAccess {
     /// A controller for FlexRIC's xApps at this address, and the version of E2AP that it was built with.
     E42(Address, E42Version),
     /// A controller for xApps of the O-RAN reference platform.
-    Oran {
-        /// The subscription manager's REST interface.
-        subscriptions: ClientConfig,
-        /// The E2 manager's REST interface.
-        nodes: ClientConfig,
-        /// Where controls are sent over RMR.
-        rmr: Address,
-        /// The address of this host, as the controller reaches it.
-        host: IpAddr,
-    },
+    Oran(Box<OranAccess>),
     /// There are none: setups only.
     None,
+}
+
+/// The interfaces of a controller for xApps of the O-RAN reference platform.
+#[derive(Clone, Debug)]
+pub struct OranAccess {
+    /// The subscription manager's REST interface.
+    pub subscriptions: ClientConfig,
+    /// The E2 manager's REST interface.
+    pub nodes: ClientConfig,
+    /// Where controls are sent over RMR.
+    pub rmr: Address,
+    /// The address of this host, as the controller reaches it.
+    pub host: IpAddr,
 }
 
 /// What the caller of a run provides.
@@ -305,15 +309,9 @@ fn northbound(scenario: &Scenario, options: &Options, target: &Target) -> Option
             let XappConfig { link, .. } = config(DISCOVERY);
             return Some(Arc::new(E42 { address: address.clone(), version: *version, link }));
         }
-        ApplicationAccess::Oran { subscriptions, nodes, rmr, host } => {
-            return Some(Arc::new(Oran {
-                subscriptions: subscriptions.clone(),
-                nodes: nodes.clone(),
-                rmr: rmr.clone(),
-                host: *host,
-                version: scenario.e2ap,
-                link: config(DISCOVERY).link,
-            }));
+        ApplicationAccess::Oran(access) => {
+            let link = config(DISCOVERY).link;
+            return Some(Arc::new(Oran { access: (**access).clone(), version: scenario.e2ap, link }));
         }
         ApplicationAccess::Ferric(address) => address.clone(),
         ApplicationAccess::Find => {

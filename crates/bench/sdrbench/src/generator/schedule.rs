@@ -1,8 +1,8 @@
 //! What a thread has planned, by time.
 //!
 //! Thousands of reports are planned some hundred milliseconds ahead. A wheel of short intervals holds them: adding one is an append, and
-//! those of an interval lie together, whereas a heap would touch a dozen of its cache lines for each. What is planned beyond the wheel waits
-//! in a heap.
+//! those of an interval lie together, whereas one heap of all would touch a dozen of its cache lines for each. What is due, and what is
+//! planned beyond the wheel, is in heaps.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -55,8 +55,8 @@ type Entry = (u64, u32, Plan);
 
 /// Plans, of which the earliest is next.
 pub(super) struct Schedule {
-    /// The plans before `next`, the earliest last.
-    current: Vec<Entry>,
+    /// The plans before `next`: few, unless the thread is late.
+    current: BinaryHeap<Reverse<Entry>>,
     /// The first interval of the wheel, counted from the beginning of time.
     next: u64,
     /// The plans of each interval from `next` on, in any order.
@@ -79,7 +79,7 @@ fn place(interval: u64) -> usize {
 impl Default for Schedule {
     fn default() -> Self {
         Schedule {
-            current: Vec::new(),
+            current: BinaryHeap::new(),
             next: 0,
             wheel: vec![Vec::new(); INTERVALS],
             in_wheel: 0,
@@ -94,8 +94,7 @@ impl Schedule {
     pub fn add(&mut self, due_ns: u64, node: usize, plan: Plan) {
         let (entry, of) = ((due_ns, node as u32, plan), interval(due_ns));
         if of < self.next {
-            let at = self.current.partition_point(|other| *other > entry);
-            self.current.insert(at, entry);
+            self.current.push(Reverse(entry));
         } else if of - self.next < INTERVALS as u64 {
             self.add_to_wheel(entry);
         } else {
@@ -116,7 +115,7 @@ impl Schedule {
 
     /// The earliest time.
     pub fn next_ns(&self) -> Option<u64> {
-        if let Some((due_ns, ..)) = self.current.last() {
+        if let Some(Reverse((due_ns, ..))) = self.current.peek() {
             return Some(*due_ns);
         }
         if self.in_wheel == 0 {
@@ -131,29 +130,28 @@ impl Schedule {
         if self.next <= interval(now_ns) {
             self.advance(interval(now_ns));
         }
-        let (due_ns, node, plan) = self.current.pop_if(|(due_ns, ..)| *due_ns <= now_ns)?;
-        Some((due_ns, node as usize, plan))
+        let Reverse((due_ns, ..)) = self.current.peek()?;
+        if *due_ns > now_ns {
+            return None;
+        }
+        self.current.pop().map(|Reverse((due_ns, node, plan))| (due_ns, node as usize, plan))
     }
 
     /// Moves what is planned until the end of an interval to the current plans.
     fn advance(&mut self, until: u64) {
-        let before = self.current.len();
         while self.next <= until {
             if self.in_wheel == 0 {
                 self.next = until + 1;
             } else {
                 let mut list = std::mem::take(&mut self.wheel[place(self.next)]);
                 self.in_wheel -= list.len();
-                self.current.append(&mut list);
+                self.current.extend(list.drain(..).map(Reverse));
                 if list.capacity() > 0 && self.spare.len() < MAX_SPARE {
                     self.spare.push(list);
                 }
                 self.next += 1;
             }
             self.take_later();
-        }
-        if self.current.len() > before {
-            self.current.sort_unstable_by(|one, other| other.cmp(one));
         }
     }
 
@@ -164,7 +162,10 @@ impl Schedule {
             && interval(entry.0) < end
         {
             self.later.pop();
-            if interval(entry.0) < self.next { self.current.push(entry) } else { self.add_to_wheel(entry) }
+            match interval(entry.0) < self.next {
+                true => self.current.push(Reverse(entry)),
+                false => self.add_to_wheel(entry),
+            }
         }
     }
 }

@@ -23,6 +23,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::campaign::OranAccess;
+
 use super::session::{Interface, Reports, Session, TICK};
 use super::{Northbound, NorthboundConfig, Order, Progress};
 
@@ -43,14 +45,8 @@ const SUBSCRIPTIONS: &str = "/ric/v1/subscriptions";
 
 /// xApps of a controller that serves those of the O-RAN reference platform.
 pub struct Oran {
-    /// The subscription manager's REST interface.
-    pub subscriptions: ClientConfig,
-    /// The E2 manager's REST interface.
-    pub nodes: ClientConfig,
-    /// Where controls are sent over RMR.
-    pub rmr: Address,
-    /// The address of this host, as the controller reaches it.
-    pub host: IpAddr,
+    /// Its interfaces.
+    pub access: OranAccess,
     /// The version of E2AP of the nodes: controls are encoded in it.
     pub version: Version,
     /// The configuration of links.
@@ -105,7 +101,7 @@ enum Job {
 
 impl Northbound for Oran {
     fn name(&self) -> String {
-        format!("O-RAN subscription manager on {}, RMR on {}", self.subscriptions.url, self.rmr)
+        format!("O-RAN subscription manager on {}, RMR on {}", self.access.subscriptions.url, self.access.rmr)
     }
 
     fn run(
@@ -115,7 +111,7 @@ impl Northbound for Oran {
         progress: &Progress,
         stop: &AtomicBool,
     ) -> anyhow::Result<()> {
-        let nodes = Client::new(&ClientConfig { timeout: TIMEOUT, ..self.nodes.clone() })?;
+        let nodes = Client::new(&ClientConfig { timeout: TIMEOUT, ..self.access.nodes.clone() })?;
         let kpm = config.content.kpm.id;
         let mut platform = Platform::start(self)?;
         let mut session = Session::new(&config, progress);
@@ -183,9 +179,10 @@ struct Platform {
 
 impl Platform {
     fn start(oran: &Oran) -> anyhow::Result<Self> {
+        let OranAccess { subscriptions, host, .. } = &oran.access;
         let (sender, outcomes) = mpsc::channel();
         // the controller has no credentials; it may be on another host
-        let config = ServerConfig { is_public: true, ..ServerConfig::new(SocketAddr::new(oran.host, 0)) };
+        let config = ServerConfig { is_public: true, ..ServerConfig::new(SocketAddr::new(*host, 0)) };
         let notifications = sender.clone();
         let operation = Operation::post("/ric/v1/subscriptions/response", "notify", "The outcome of a subscription");
         let route = Route::new(operation.takes::<Notification>().empties(), move |request| {
@@ -194,7 +191,7 @@ impl Platform {
             Ok(Response::no_content())
         });
         let notified = Server::start(config, vec![route]).context("cannot receive notifications")?;
-        let client = Client::new(&ClientConfig { timeout: TIMEOUT, ..oran.subscriptions.clone() })?;
+        let client = Client::new(&ClientConfig { timeout: TIMEOUT, ..subscriptions.clone() })?;
         let (jobs, received) = mpsc::channel();
         let is_ended = Arc::new(AtomicBool::new(false));
         let worker = std::thread::Builder::new().name("subscriptions".to_owned()).spawn({
@@ -213,7 +210,7 @@ impl Platform {
             outcomes,
             notified_port: notified.address().port(),
             _notified: notified,
-            host: oran.host,
+            host: *host,
             links: RmrLinks::start(oran)?,
         })
     }
@@ -394,16 +391,17 @@ impl RmrLinks {
     fn start(oran: &Oran) -> anyhow::Result<Self> {
         let max_pdu_octets = oran.link.max_pdu_octets + OVERHEAD_OCTETS;
         let config = link::Config { framing: Framing::OwnLength, max_pdu_octets, ..oran.link.clone() };
-        let address = Address::Tcp { host: oran.host.to_string(), port: 0 };
+        let OranAccess { rmr, host, .. } = &oran.access;
+        let address = Address::Tcp { host: host.to_string(), port: 0 };
         let listener = Listener::bind(&address, &config).context("cannot listen for RMR")?;
         let Address::Tcp { port, .. } = listener.local_address() else { bail!("a listener without a port") };
-        let source = SocketAddr::new(oran.host, *port).to_string();
+        let source = SocketAddr::new(*host, *port).to_string();
         let poll = Poll::new()?;
         poll.add(&listener, LISTENER, Interest::READ)?;
         let (events, scratch) = (Events::new(), Scratch::new());
         let mut links =
             RmrLinks { poll, events, scratch, listener, connections: Vec::new(), source, octets: Vec::new() };
-        links.add(Link::connect(&oran.rmr, &config).with_context(|| format!("RMR at {}", oran.rmr))?)?;
+        links.add(Link::connect(rmr, &config).with_context(|| format!("RMR at {rmr}"))?)?;
         Ok(links)
     }
 

@@ -177,8 +177,9 @@ impl Xapp {
                 }
                 RicMessage::Envelope(envelope) => {
                     // a node may use a newer version than in its setup; this message has the same format there
-                    let version = nodes.get(&envelope.node).map_or(Version::V2_03, |node| node.version);
-                    let codec = nodes.get(&envelope.node).and_then(|node| codec_by_name(encodings, &node.encoding));
+                    let node = nodes.get(&envelope.node);
+                    let version = node.map_or(Version::V2_03, |node| node.version);
+                    let codec = node.and_then(|node| codec_by_name(encodings, &node.encoding));
                     let indication = Indication {
                         node: envelope.node,
                         subscription: requests.state.local(envelope.subscription),
