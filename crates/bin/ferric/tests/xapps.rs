@@ -67,7 +67,7 @@ fn xapp_is_run_listed_and_stopped() {
     let list = ric.xapps(&["list"]).stdout;
     let row: Vec<_> = list.lines().nth(1).expect("a row").split_whitespace().collect();
     assert_eq!(row[..4], ["hw", "1.0.0", "hw", "running"], "{list}");
-    eventually("output", || ric.xapps(&["logs", "hw"]).stdout == "hello\n\\u{1b}[31mred\n");
+    eventually("output", || ric.xapps(&["logs", "hw"]).stdout.trim_end() == "hello\n\\u{1b}[31mred");
     ric.xapps(&["run", ric.descriptor.name()]).complains(1, &["runs already"]);
     assert_eq!(ric.xapps(&["stop", "hw"]).code(), Some(0));
     assert!(!exists(process));

@@ -164,7 +164,7 @@ impl Ric {
             401 => {
                 format!("the RIC at {url} requires a token{detail}; give it by --rest-token FILE or {TOKEN_VARIABLE}")
             }
-            403 => format!("the token or certificate does not permit this{detail}"),
+            403 => format!("the RIC at {url} does not permit this{detail}"),
             // a RIC answers 404 as a problem (RFC 9457)
             404 if response.detail().is_some() => format!(
                 "the RIC at {url} has no {path}: it is older than this program ({}), or was built without it; update it",
