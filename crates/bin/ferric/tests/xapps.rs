@@ -74,6 +74,10 @@ fn xapp_is_run_listed_and_stopped() {
     ric.xapps(&["stop", "hw"]).complains(1, &["has not started an xApp `hw`"]);
     ric.xapps(&["logs", "../x"]).complains(1, &["is not the name of an xApp"]);
     ric.xapps(&["run", "/no/such.json"]).complains(1, &["cannot read /no/such.json"]);
+    let any = "tcp://127.0.0.1:0";
+    let mut without = program::start(&["ric", "--e2", any, "--xapp", any, "--rest", "127.0.0.1:0"]);
+    let rest = without.line("rest=");
+    run(&["xapps", "list", "--rest", &rest]).complains(1, &["does not manage xApps", "--xapp-commands FILE"]);
     // a list of the xApps of ferric is what it was
     assert!(run(&["xapps", "--rest", &ric.rest]).stdout.starts_with("XAPP"));
 }
