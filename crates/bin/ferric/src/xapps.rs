@@ -162,7 +162,11 @@ fn rows(xapp: &Value) -> Vec<Vec<String>> {
             text(&xapp["version"]),
             text(&instance["name"]),
             text(&instance["status"]),
-            format!("{}:{}", text(&instance["ip"]), text(&instance["port"])),
+            // 0: it does not use RMR
+            match instance["port"].as_u64() {
+                None | Some(0) => String::new(),
+                Some(port) => format!("{}:{port}", text(&instance["ip"])),
+            },
             is_well.to_owned(),
             text(&process["id"]),
             text(&process["restarts"]),

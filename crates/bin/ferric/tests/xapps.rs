@@ -67,13 +67,17 @@ fn xapp_is_run_listed_and_stopped() {
     let list = ric.xapps(&["list"]).stdout;
     let row: Vec<_> = list.lines().nth(1).expect("a row").split_whitespace().collect();
     assert_eq!(row[..4], ["hw", "1.0.0", "hw", "running"], "{list}");
-    eventually("output", || ric.xapps(&["logs", "hw"]).stdout == "hello\n\\u{1b}[31mred\n");
+    eventually("output", || ric.xapps(&["logs", "hw"]).stdout.trim_end() == "hello\n\\u{1b}[31mred");
     ric.xapps(&["run", ric.descriptor.name()]).complains(1, &["runs already"]);
     assert_eq!(ric.xapps(&["stop", "hw"]).code(), Some(0));
     assert!(!exists(process));
     ric.xapps(&["stop", "hw"]).complains(1, &["has not started an xApp `hw`"]);
     ric.xapps(&["logs", "../x"]).complains(1, &["is not the name of an xApp"]);
     ric.xapps(&["run", "/no/such.json"]).complains(1, &["cannot read /no/such.json"]);
+    let any = "tcp://127.0.0.1:0";
+    let mut without = program::start(&["ric", "--e2", any, "--xapp", any, "--rest", "127.0.0.1:0"]);
+    let rest = without.line("rest=");
+    run(&["xapps", "list", "--rest", &rest]).complains(1, &["does not manage xApps", "--xapp-commands FILE"]);
     // a list of the xApps of ferric is what it was
     assert!(run(&["xapps", "--rest", &ric.rest]).stdout.starts_with("XAPP"));
 }

@@ -236,6 +236,20 @@ fn xapp_that_crashes_is_started_again_and_its_output_stays() {
 }
 
 #[test]
+fn xapp_that_has_ended_is_listed_without_routes_and_can_be_started_again() {
+    let script = "[[xapp]]\nname = \"hw\"\ncommand = [\"/bin/sh\", \"-c\", \"echo run\"]\n";
+    let host = Host::start("ended", Some(script));
+    for _ in 0..2 {
+        host.rest.request("POST", "/ric/v1/xapps", deployment("hw", 4560)).expect(201);
+        eventually("it has ended", || host.instance("hw")["status"] == "completed");
+        eventually("it has no routes", || *host.told.0.lock().unwrap() == (vec![], vec![]));
+        assert_eq!(host.rest.get("/ric/v1/xapps/hw")["status"], "failed");
+        assert_eq!(host.rest.get("/ric/v1/xapps/hw/log")["text"], "run\n");
+    }
+    assert_eq!(host.rest.request("DELETE", "/ric/v1/xapps/hw", None).status, 204);
+}
+
+#[test]
 fn xapps_that_start_with_the_ric_end_with_it() {
     let name = format!("ferric-manager-start-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);

@@ -164,7 +164,14 @@ impl Ric {
             401 => {
                 format!("the RIC at {url} requires a token{detail}; give it by --rest-token FILE or {TOKEN_VARIABLE}")
             }
-            403 => format!("the token or certificate does not permit this{detail}"),
+            403 => format!("the RIC at {url} does not permit this{detail}"),
+            404 if path.starts_with("/ric/v1/") && response.detail().is_some() => match response.detail() {
+                Some(detail) if !detail.starts_with("there is nothing at ") => format!("the RIC at {url}: {detail}"),
+                _ => format!(
+                    "the RIC at {url} does not manage xApps of the O-RAN reference platform: start it with --xapp-commands FILE, or \
+                     with --oran-rest"
+                ),
+            },
             // a RIC answers 404 as a problem (RFC 9457)
             404 if response.detail().is_some() => format!(
                 "the RIC at {url} has no {path}: it is older than this program ({}), or was built without it; update it",

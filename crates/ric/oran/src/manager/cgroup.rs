@@ -111,8 +111,11 @@ fn below_own() -> Result<PathBuf, String> {
     let text =
         fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("cannot read /proc/self/cgroup: {error}"))?;
     let own = text.lines().find_map(|line| line.strip_prefix("0::/"));
-    let own = own.ok_or("this host has no cgroups of version 2")?;
-    Ok(Path::new("/sys/fs/cgroup").join(own).join("ferric-xapps"))
+    let own = own.map(|own| Path::new("/sys/fs/cgroup").join(own));
+    // a host that mounts version 2 elsewhere has its controllers in version 1
+    let own = own.filter(|own| own.join("cgroup.controllers").exists());
+    own.map(|own| own.join("ferric-xapps"))
+        .ok_or_else(|| "this host has no cgroups of version 2 in /sys/fs/cgroup".to_owned())
 }
 
 #[cfg(test)]

@@ -100,6 +100,14 @@ impl Supervisor {
             }
         }
         removed.iter().for_each(|name| self.forget(name));
+        // what does not run any more is no destination of messages
+        let is_registered = |name: &String| self.registry.of(name).any(|(_, of)| of.host.is_none());
+        let ended = self.xapps.iter().filter(|(name, xapp)| !xapp.is_active() && is_registered(name));
+        let ended: Vec<_> = ended.map(|(name, _)| name.clone()).collect();
+        if !ended.is_empty() {
+            ended.iter().for_each(|name| self.registry.remove_started(name));
+            self.publish();
+        }
     }
 
     /// Ends all processes.
