@@ -60,8 +60,7 @@ pub(crate) enum LineFault {
 pub(crate) fn read(line: &[u8]) -> Result<Place, LineFault> {
     let text = std::str::from_utf8(line).map_err(|_| LineFault::NotARecord)?;
     let (content, hash) = text.rsplit_once(HASH).ok_or(LineFault::NotARecord)?;
-    let hash: Digest =
-        hash.strip_suffix("\"}").and_then(|hash| hash.parse().ok()).ok_or(LineFault::NotARecord)?;
+    let hash: Digest = hash.strip_suffix("\"}").and_then(|hash| hash.parse().ok()).ok_or(LineFault::NotARecord)?;
     if digest(content.as_bytes()) != hash {
         return Err(LineFault::WrongHash);
     }

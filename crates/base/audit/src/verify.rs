@@ -120,8 +120,14 @@ pub fn verify(path: &Path, wanted: Option<&str>) -> Result<Report, VerifyError> 
     let mut files: Vec<_> = before.collect();
     files.reverse();
     files.push(path.to_owned());
-    let mut report =
-        Report { verdict: Verdict::Intact, files: files.clone(), records: 0, range: None, last_hash: None, has_wanted: false };
+    let mut report = Report {
+        verdict: Verdict::Intact,
+        files: files.clone(),
+        records: 0,
+        range: None,
+        last_hash: None,
+        has_wanted: false,
+    };
     let mut chain = Chain { wanted: wanted.and_then(|text| text.parse().ok()), ..Chain::default() };
     for (at, path) in files.iter().enumerate() {
         let fail = |source| VerifyError { file: path.clone(), source };

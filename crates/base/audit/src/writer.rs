@@ -50,7 +50,8 @@ impl Writer {
                 // a rotation was interrupted between its two steps
                 File::create_new(path).map_err(fail)?;
             }
-            let report = verify::verify(path, None).map_err(|error| StartError::File { path: error.file, source: error.source })?;
+            let report = verify::verify(path, None)
+                .map_err(|error| StartError::File { path: error.file, source: error.source })?;
             match report.verdict {
                 Verdict::Intact => {}
                 Verdict::Torn { octets, .. } => cut = Some(octets as u64),
@@ -133,9 +134,7 @@ impl Writer {
     fn rotate(&mut self) -> io::Result<()> {
         self.file.sync_data()?;
         let path = &self.config.path;
-        let name = |number: u32| -> PathBuf {
-            if number == 0 { path.clone() } else { verify::rotated(path, number) }
-        };
+        let name = |number: u32| -> PathBuf { if number == 0 { path.clone() } else { verify::rotated(path, number) } };
         for number in (0..self.config.rotated_files).rev() {
             match fs::rename(name(number), name(number + 1)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && number > 0 => {}

@@ -134,7 +134,8 @@ fn chain_continues_over_rotated_files_and_the_oldest_ones_are_deleted() {
     // a file between two others is missing
     fs::remove_file(folder.0.join("audit.log.1")).unwrap();
     fs::rename(folder.0.join("audit.log.2"), folder.0.join("audit.log.1")).unwrap();
-    let Verdict::Broken { file, line: 1, fault: Fault::NotTheSuccessor { .. } } = verify(&path, None).unwrap().verdict else {
+    let Verdict::Broken { file, line: 1, fault: Fault::NotTheSuccessor { .. } } = verify(&path, None).unwrap().verdict
+    else {
         panic!("a missing file is found");
     };
     assert_eq!(file, path);

@@ -51,7 +51,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Verdict::Torn { line, octets } = report.verdict {
         let file = file.display();
         program::outln!("torn={line}");
-        tracing::warn!("{file}: line {line} is torn after {octets} octets, as after a crash; all lines before are intact");
+        tracing::warn!(
+            "{file}: line {line} is torn after {octets} octets, as after a crash; all lines before are intact"
+        );
     }
     Ok(())
 }

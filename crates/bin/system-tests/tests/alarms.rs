@@ -22,7 +22,11 @@ fn lost_node_has_an_alarm_until_it_is_back() {
     let active = platform.eventually("/ric/v1/alarms/active", |active| count(active, 1));
     let alarm = &active[0];
     assert_eq!((&alarm["specificProblem"], &alarm["perceivedSeverity"]), (&json!(8006), &json!("CRITICAL")), "{alarm}");
-    assert_eq!((&alarm["identifyingInfo"], &alarm["AlarmAction"]), (&json!("gnb-00101-e00"), &json!("RAISE")), "{alarm}");
+    assert_eq!(
+        (&alarm["identifyingInfo"], &alarm["AlarmAction"]),
+        (&json!("gnb-00101-e00"), &json!("RAISE")),
+        "{alarm}"
+    );
     let _ran = TestRan::start(&ric.e2, config);
     platform.eventually("/ric/v1/alarms/active", |active| count(active, 0));
     let history = platform.get("/ric/v1/alarms/history");
@@ -62,6 +66,10 @@ fn alarm_of_a_client_is_raised_and_cleared_as_at_the_platform() {
         assert_eq!(answer.status, 422, "{answer:?}");
         assert!(answer.json()["detail"].as_str().unwrap().contains(reason), "{answer:?}");
     }
-    let answer = platform.request("POST", "/ric/v1/alarms/config", Some(json!({ "maxActiveAlarms": 9_000_000, "maxAlarmHistory": 5 })));
+    let answer = platform.request(
+        "POST",
+        "/ric/v1/alarms/config",
+        Some(json!({ "maxActiveAlarms": 9_000_000, "maxAlarmHistory": 5 })),
+    );
     assert_eq!(answer.status, 422, "{answer:?}");
 }

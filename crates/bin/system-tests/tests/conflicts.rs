@@ -88,7 +88,8 @@ fn rest_is_an_app_like_the_others() {
 
 #[test]
 fn merged_quota_reaches_the_node_and_both_xapps_succeed() {
-    let world = World::start("[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"merge\"\nmerge = \"min\"\nhold_ms = 600000", None);
+    let world =
+        World::start("[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"merge\"\nmerge = \"min\"\nhold_ms = 600000", None);
     let (first, second) = (world.xapp("first"), world.xapp("second"));
     first.quota("1", quota(30)).unwrap();
     second.quota("1", quota(80)).unwrap();
@@ -164,6 +165,9 @@ fn audit_log_has_who_what_where_decision_and_outcome() {
     assert_eq!((&lines[1]["xapp"], &lines[1]["node"]), (&json!("first"), &json!(node)));
     assert!(lines[1]["settings"].as_str().unwrap().contains("rc/2/6/"), "{text}");
     assert_eq!((&lines[1]["rights"], &lines[1]["authenticated"]), (&json!("all"), &json!(false)));
-    assert_eq!((&lines[2]["control"], &lines[2]["outcome"]), (&lines[1]["control"], &json!("the node acknowledged the control")));
+    assert_eq!(
+        (&lines[2]["control"], &lines[2]["outcome"]),
+        (&lines[1]["control"], &json!("the node acknowledged the control"))
+    );
     assert_eq!((&lines[3]["decision"], &lines[3]["with"]), (&json!("refused"), &json!("first")), "{text}");
 }

@@ -108,7 +108,12 @@ impl Definition {
         vec![
             define(GNB_LOST, "E2 CONNECTIVITY LOST TO G-NODEB", find_out, (5, 5)),
             define(ENB_LOST, "E2 CONNECTIVITY LOST TO E-NODEB", find_out, (5, 5)),
-            define(XAPP_BEHIND, "XAPP READS TOO SLOWLY", "Reports are dropped: give it fewer, or a faster host", (1, 5)),
+            define(
+                XAPP_BEHIND,
+                "XAPP READS TOO SLOWLY",
+                "Reports are dropped: give it fewer, or a faster host",
+                (1, 5),
+            ),
         ]
     }
 }

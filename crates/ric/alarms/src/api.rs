@@ -127,14 +127,11 @@ pub fn routes(alarms: &Alarms) -> Vec<Route> {
                 .returns::<Vec<Notification>>("Oldest first."),
             |alarms, _| Ok(Response::ok(alarms.history())),
         ),
-        route(
-            Operation::get(CONFIG, "getAlarmConfig", "The bounds").returns::<Config>("The bounds."),
-            |alarms, _| {
-                let book = alarms.book();
-                let (max_active_alarms, max_alarm_history) = (book.max_active, book.max_history);
-                Ok(Response::ok(Config { max_active_alarms, max_alarm_history }))
-            },
-        ),
+        route(Operation::get(CONFIG, "getAlarmConfig", "The bounds").returns::<Config>("The bounds."), |alarms, _| {
+            let book = alarms.book();
+            let (max_active_alarms, max_alarm_history) = (book.max_active, book.max_history);
+            Ok(Response::ok(Config { max_active_alarms, max_alarm_history }))
+        }),
         route(
             Operation::post(CONFIG, "setAlarmConfig", "Change the bounds")
                 .role(Role::Admin)

@@ -85,8 +85,7 @@ impl Default for Book {
 
 impl Book {
     pub fn raise(&mut self, mut alarm: Alarm, now: Instant) -> Result<(), RaiseError> {
-        let texts =
-            [&alarm.managed_object_id, &alarm.application_id, &alarm.additional_info, &alarm.identifying_info];
+        let texts = [&alarm.managed_object_id, &alarm.application_id, &alarm.additional_info, &alarm.identifying_info];
         if texts.iter().any(|text| text.len() > MAX_TEXT) {
             return Err(RaiseError::TooLong);
         }
@@ -273,7 +272,8 @@ mod tests {
     fn bounds_are_kept() {
         let mut book = Book { max_active: 3, max_history: 4, ..Book::default() };
         let now = Instant::now();
-        book.define(Definition { raise_delay: 0, clear_delay: 0, ..book.definition(GNB_LOST).unwrap().clone() }).unwrap();
+        book.define(Definition { raise_delay: 0, clear_delay: 0, ..book.definition(GNB_LOST).unwrap().clone() })
+            .unwrap();
         for node in ["a", "b", "c"] {
             book.raise(alarm(node), now).unwrap();
         }

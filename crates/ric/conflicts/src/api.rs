@@ -116,18 +116,18 @@ pub(crate) fn routes(queue: &RequestQueue<Job<ConflictApp>>) -> Vec<Route> {
     let tagged = |operation: Operation| operation.tag("conflicts");
     let summary = tagged(Operation::get("/v1/conflicts", "getConflicts", "What became of the controls of all apps"))
         .returns::<Conflicts>("The counters.");
-    let decisions = tagged(Operation::get(
-        "/v1/conflicts/decisions",
-        "getConflictDecisions",
-        "The latest decisions on conflicts",
-    ))
-    .query(&[LIMIT])
-    .returns::<Decisions>("The decisions.");
+    let decisions =
+        tagged(Operation::get("/v1/conflicts/decisions", "getConflictDecisions", "The latest decisions on conflicts"))
+            .query(&[LIMIT])
+            .returns::<Decisions>("The decisions.");
     let holders = tagged(Operation::get("/v1/conflicts/holders", "getConflictHolders", "Who holds which parameter"))
         .returns::<HolderDocuments>("The holders.");
-    let questions =
-        tagged(Operation::get("/v1/conflicts/questions", "getConflictQuestions", "The controls that wait for an arbiter"))
-            .returns::<QuestionDocuments>("The questions.");
+    let questions = tagged(Operation::get(
+        "/v1/conflicts/questions",
+        "getConflictQuestions",
+        "The controls that wait for an arbiter",
+    ))
+    .returns::<QuestionDocuments>("The questions.");
     let answer = tagged(Operation::post(
         "/v1/conflicts/questions/{question}",
         "answerConflictQuestion",

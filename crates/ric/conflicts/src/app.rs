@@ -71,7 +71,8 @@ impl ConflictApp {
                 reporting_period_ms: period_ms,
                 scope: Scope::Node,
             };
-            let planned = plan_report(&request, node).and_then(|planned| planned.ok_or("it has no E2SM-KPM".to_owned()));
+            let planned =
+                plan_report(&request, node).and_then(|planned| planned.ok_or("it has no E2SM-KPM".to_owned()));
             let subscribed = planned.and_then(|(function, detection, spec, action)| {
                 let order = SubscriptionOrder { restore: false, ..spec.into() };
                 let ticket = ric.subscribe(node.id, function, order).map_err(|misuse| misuse.to_string())?;

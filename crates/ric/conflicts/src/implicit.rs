@@ -76,13 +76,7 @@ impl Watches {
     }
 
     /// Takes a value of a KPI. Returns the controls whose window is over and after which it is worse.
-    pub fn report(
-        &mut self,
-        rules: &ConflictRules,
-        of: (NodeId, usize),
-        value: f64,
-        now: Time,
-    ) -> Vec<Degradation> {
+    pub fn report(&mut self, rules: &ConflictRules, of: (NodeId, usize), value: f64, now: Time) -> Vec<Degradation> {
         let protection = rules.kpis.get(of.1).and_then(|kpi| kpi.protection.as_ref());
         let (Some(watch), Some(protection)) = (self.0.get_mut(&of), protection) else { return Vec::new() };
         watch.values.push_back((now, value));

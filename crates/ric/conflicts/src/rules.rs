@@ -81,7 +81,8 @@ impl FromStr for Pattern {
         let parts: Vec<_> = text.split('/').map(str::to_owned).collect();
         let is_known = ["rc", "slice", "tc", "ccc", "*"].contains(&parts[0].as_str());
         if !is_known || parts.len() > 8 || parts.iter().any(|part| part.is_empty() || part.len() > 64) {
-            let text = "a parameter is a path such as rc/2/6, slice/dl, tc/shaper or ccc/O-RRMPolicyRatio; * is any part";
+            let text =
+                "a parameter is a path such as rc/2/6, slice/dl, tc/shaper or ccc/O-RRMPolicyRatio; * is any part";
             return Err(text.to_owned());
         }
         Ok(Pattern(parts))
@@ -212,7 +213,8 @@ impl ConflictRules {
         let document = Document::parse(text)?;
         let file = document.root(&FILE)?;
         let passes_unreadable = file.choice("unreadable", &[("refuse", false), ("pass", true)])?;
-        let mut all = ConflictRules { passes_unreadable: passes_unreadable.unwrap_or(false), ..ConflictRules::default() };
+        let mut all =
+            ConflictRules { passes_unreadable: passes_unreadable.unwrap_or(false), ..ConflictRules::default() };
         for table in file.tables("xapp", &XAPP, MAX_ENTRIES)? {
             let name = name(&table, "name", "the name of the xApp, or that in its certificate")?;
             let name = name.ok_or_else(|| table.missing("name", "each xApp has a name"))?;

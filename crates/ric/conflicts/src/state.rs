@@ -169,7 +169,8 @@ impl State {
                 Err(error) => {
                     self.counters.unreadable += 1;
                     if concerned.is_some() && !self.rules.passes_unreadable {
-                        let conflict = Conflict::alone(Kind::Unreadable, format!("the control cannot be read: {error}"));
+                        let conflict =
+                            Conflict::alone(Kind::Unreadable, format!("the control cannot be read: {error}"));
                         return self.refuse(control, &asked, conflict, INVALID);
                     }
                 }
@@ -296,9 +297,7 @@ impl State {
                     Judgement::Refuse(conflict(strongest, reason))
                 }
             }
-            Policy::First => {
-                Judgement::Refuse(conflict(first, format!("it came first; held for {} ms", left(first))))
-            }
+            Policy::First => Judgement::Refuse(conflict(first, format!("it came first; held for {} ms", left(first)))),
             Policy::Merge(merge) => {
                 let Some(own) = amount else {
                     return Judgement::Refuse(conflict(first, "it is no number that could be combined".to_owned()));
@@ -406,7 +405,11 @@ impl State {
             },
         };
         if !self.questions.add(question) {
-            let limit = Conflict { kind: Kind::Limit, reason: "too many questions wait for the arbiter".to_owned(), ..conflict };
+            let limit = Conflict {
+                kind: Kind::Limit,
+                reason: "too many questions wait for the arbiter".to_owned(),
+                ..conflict
+            };
             return self.refuse(control, asked, limit, LIMIT);
         }
         self.decided(control.identity, asked, Action::Waits, Some(conflict));
@@ -468,8 +471,7 @@ impl State {
             Action::Refused => self.counters.refused += 1,
             Action::Waits => self.counters.asked += 1,
         }
-        let decision =
-            Decision::new(asked.number, &asked.xapp, &asked.node_name, &asked.settings, action, conflict);
+        let decision = Decision::new(asked.number, &asked.xapp, &asked.node_name, &asked.settings, action, conflict);
         self.record(identity, decision);
     }
 

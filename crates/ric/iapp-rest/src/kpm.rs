@@ -1,7 +1,7 @@
 //! Subscriptions to reports of E2SM-KPM.
 
 use e2sm::Arena;
-use e2sm::kpm::{Detection, ReportRequest, Revision, RanFunctionDefinition};
+use e2sm::kpm::{Detection, RanFunctionDefinition, ReportRequest, Revision};
 use ferric::e2::{Action, Node, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
 

@@ -56,12 +56,14 @@ impl Controller {
         };
         match mediator.mediate(&requested) {
             Mediation::Send => {
-                let sent = self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
+                let sent =
+                    self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
                 self.note_unsent(now, consumer, ticket, sent)
             }
             Mediation::Change { header, message } => {
                 let (header, message) = (&header, &message);
-                let sent = self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
+                let sent =
+                    self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
                 self.note_unsent(now, consumer, ticket, sent)
             }
             Mediation::Refuse(cause) => {

@@ -140,13 +140,7 @@ impl Controller {
     }
 
     /// Tells the mediator that a consumer has no right to a control.
-    pub(crate) fn control_not_allowed(
-        &mut self,
-        now: Time,
-        consumer: Consumer,
-        node: NodeId,
-        function: RanFunctionId,
-    ) {
+    pub(crate) fn control_not_allowed(&mut self, now: Time, consumer: Consumer, node: NodeId, function: RanFunctionId) {
         let Controller { mediator: Some(mediator), identities, nodes, .. } = self else { return };
         if let Some(node) = nodes.get(&node) {
             mediator.not_allowed(now, identities.get(&consumer), node, function);

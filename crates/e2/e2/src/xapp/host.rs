@@ -9,8 +9,8 @@ use crate::outbox::Outbox;
 use crate::xapp::protocol::{PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
 use crate::xapp::wire::MAX_REVISION;
 use crate::{
-    AssocId, CloseReason, Consumer, ConsumerIdentity, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, NodeId, Notice,
-    QueryOutcome, RefusalCode, RequestEvent, SubscribeError, Time, XappRights,
+    AssocId, CloseReason, Consumer, ConsumerIdentity, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, NodeId,
+    Notice, QueryOutcome, RefusalCode, RequestEvent, SubscribeError, Time, XappRights,
 };
 
 /// The sessions of all xApps: translates their messages to commands of a [`Controller`], and its events to messages.

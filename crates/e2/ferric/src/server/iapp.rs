@@ -7,8 +7,8 @@ use std::sync::Arc;
 use e2::topology::UeChange;
 use e2::topology::{RanDatabase, RanEvent, UeName, UeRef};
 use e2::{
-    ConnectionOutcome, ConnectionUpdate, Consumer, ConsumerIdentity, Controller, EndedControl, Event, Indication, Misuse, Node, NodeId,
-    RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, Time, XappHost,
+    ConnectionOutcome, ConnectionUpdate, Consumer, ConsumerIdentity, Controller, EndedControl, Event, Indication,
+    Misuse, Node, NodeId, RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, Time, XappHost,
 };
 use e2ap::{Cause, RanFunctionId, RicActionId, RicControlAckRequest, RicControlRequest, RicRequestId};
 use link::LinkObserver;

@@ -26,8 +26,7 @@ fn keys(structure: &str) -> &'static [&'static str] {
 pub(super) fn walk(header: &[u8], message: &[u8], visit: Visit<'_>) -> Result<Option<Content>, Unreadable> {
     // what the node would not read is not looked at either; the JSON keeps what this revision does not know
     ControlMessage::decode(message).map_err(|error| Unreadable::Json(error.to_string()))?;
-    let mut json: Value =
-        serde_json::from_slice(message).map_err(|error| Unreadable::Json(error.to_string()))?;
+    let mut json: Value = serde_json::from_slice(message).map_err(|error| Unreadable::Json(error.to_string()))?;
     let mut is_changed = false;
     let format = json.get_mut(FORMAT);
     if let Some(format) = format {

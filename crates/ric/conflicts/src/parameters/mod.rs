@@ -145,12 +145,7 @@ impl Model {
     }
 
     /// Returns a control with other numbers: `numbers` has one for each of its settings that changes.
-    pub fn with_numbers(
-        &self,
-        header: &[u8],
-        message: &[u8],
-        numbers: &[Option<f64>],
-    ) -> Result<Content, Unreadable> {
+    pub fn with_numbers(&self, header: &[u8], message: &[u8], numbers: &[Option<f64>]) -> Result<Content, Unreadable> {
         let mut numbers = numbers.iter().copied();
         let changed = self.walk(header, message, &mut |_| numbers.next().flatten())?;
         Ok(changed.unwrap_or_else(|| (header.to_vec(), message.to_vec())))

@@ -8,8 +8,9 @@ use std::fmt::Write;
 use e2sm::Arena;
 use e2sm::common::{RicStyleType, UeId};
 use e2sm::rc::{
-    ActionId, ControlAction, ControlHeader, ControlHeaderFormats, ControlMessage, ControlMessageFormats, Detection, RanParameterItem,
-    RanParameterList, RanParameterStructure, RanParameterValue, RanParameterValueType, RicControlActionId,
+    ActionId, ControlAction, ControlHeader, ControlHeaderFormats, ControlMessage, ControlMessageFormats, Detection,
+    RanParameterItem, RanParameterList, RanParameterStructure, RanParameterValue, RanParameterValueType,
+    RicControlActionId,
 };
 use per::List;
 
@@ -32,14 +33,12 @@ pub(super) fn walk(
             (ue_scope(&format.ue_id), Some((format.ric_style_type, format.ric_control_action_id)))
         }
         ControlHeaderFormats::Format2(format) => (format.ue_id.as_ref().map(ue_scope).unwrap_or_default(), None),
-        ControlHeaderFormats::Format3(format) => (
-            format!("group {}", format.ue_group_id.0),
-            Some((format.ric_style_type, format.ric_control_action_id)),
-        ),
-        ControlHeaderFormats::Format4(format) => (
-            format!("ue {:?}", format.partial_ueid),
-            Some((format.ric_style_type, format.ric_control_action_id)),
-        ),
+        ControlHeaderFormats::Format3(format) => {
+            (format!("group {}", format.ue_group_id.0), Some((format.ric_style_type, format.ric_control_action_id)))
+        }
+        ControlHeaderFormats::Format4(format) => {
+            (format!("ue {:?}", format.partial_ueid), Some((format.ric_style_type, format.ric_control_action_id)))
+        }
     };
     let arena = Arena::new();
     let decoded = ControlMessage::decode_in(message, revision, wire, &arena)?;

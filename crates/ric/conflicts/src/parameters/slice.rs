@@ -9,12 +9,7 @@ use super::{Amount, Content, Setting, Unreadable, Visit};
 const SHARE: &str = "share";
 const RATE: &str = "Mbit/s";
 
-pub(super) fn walk(
-    wire: Wire,
-    header: &[u8],
-    message: &[u8],
-    visit: Visit<'_>,
-) -> Result<Option<Content>, Unreadable> {
+pub(super) fn walk(wire: Wire, header: &[u8], message: &[u8], visit: Visit<'_>) -> Result<Option<Content>, Unreadable> {
     let mut message = ControlMessage::decode_owned(message, wire)?;
     let mut is_changed = false;
     match &mut message {

@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use e2sm::Arena;
 use e2sm::common::{CellReference, Cgi};
 use e2sm::kpm::{
-    ActionDefinition, Detection, EveryUe, IndicationMessage, MeasurementRequest, MeasurementType, ReportRequest, Row, Scope,
+    ActionDefinition, Detection, EveryUe, IndicationMessage, MeasurementRequest, MeasurementType, ReportRequest, Row,
+    Scope,
 };
 use ferric::e2::topology::UeReference;
 use ferric::e2::{Indication, Node, NodeId, RequestEvent, SubscriptionId, SubscriptionOrder, Ticket};
