@@ -1,7 +1,7 @@
 //! Redis, Redis Cluster and Redis Sentinel over TLS with certificates on both sides.
 
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use redis::cmd;
@@ -13,7 +13,7 @@ fn free_port() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }
 
-fn text(path: &PathBuf) -> String {
+fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
