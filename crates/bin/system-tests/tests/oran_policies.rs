@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use ferric::link::Address;
 use ric::RicConfig;
@@ -272,6 +272,16 @@ fn started_xapp_is_asked_for_its_health_and_gets_the_policies_of_its_descriptor(
     assert_eq!(rest.get("/ric/v1/xapps"), json!([]));
 }
 
+/// A program that does not outlive a test that fails.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // it may have ended
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn unmodified_xapp_of_ricxappframe_registers_and_takes_policies() {
     let Some(python) = std::env::var_os("FERRIC_RICXAPPFRAME_PYTHON") else {
@@ -295,7 +305,7 @@ fn unmodified_xapp_of_ricxappframe_registers_and_takes_policies() {
     std::fs::write(&file, config.to_string()).unwrap();
     let library = library_folder();
     assert!(library.join("librmr_si.so").is_file(), "{}", library.display());
-    let mut xapp = Command::new(python)
+    let xapp = Command::new(python)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/policy_xapp.py"))
         .env("LD_LIBRARY_PATH", library)
         .env("RMR_RTG_SVC", host.rmr.to_string())
@@ -311,7 +321,8 @@ fn unmodified_xapp_of_ricxappframe_registers_and_takes_policies() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(xapp.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut xapp = Program(xapp);
+    let mut lines = BufReader::new(xapp.0.stdout.take().unwrap()).lines().map_while(Result::ok);
     let mut next = |start: &str| {
         let line = lines.find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no line {start}\n{}", log()));
         line[start.len()..].to_owned()
@@ -327,7 +338,7 @@ fn unmodified_xapp_of_ricxappframe_registers_and_takes_policies() {
     host.delete("two");
     assert_eq!(policy(), request("DELETE", "two", 6));
     next("deregistered True");
-    assert!(xapp.wait().unwrap().success(), "{}", log());
+    assert!(xapp.0.wait().unwrap().success(), "{}", log());
     assert_eq!(host.platform.get("/ric/v1/xapps"), json!([]));
     std::fs::remove_file(&file).unwrap();
 }
