@@ -10,6 +10,7 @@ use anyhow::{Context, anyhow};
 use ferric::Endpoint;
 use ferric::link::Address;
 use ferric::server::E42Address;
+use rustix::io::Errno;
 
 use crate::links::TemporaryPath;
 
@@ -43,7 +44,11 @@ impl Accounts {
     pub fn cpu_ns(self) -> anyhow::Result<u64> {
         let mut sum = 0;
         for task in std::fs::read_dir(format!("/proc/{}/task", self.id))? {
-            let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
+            let text = match std::fs::read_to_string(task?.path().join("schedstat")) {
+                // the thread has ended since it was listed
+                Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::NOENT | Errno::SRCH)) => continue,
+                other => other?,
+            };
             let first = text.split_whitespace().next().and_then(|n| n.parse::<u64>().ok());
             sum += first.context("the kernel keeps no schedstat")?;
         }
@@ -239,5 +244,22 @@ impl RicProcess {
         std::fs::write(&file.0, text).context("cannot write the topology")?;
         let (e2, topology) = (e2.to_string(), file.0.to_string_lossy().into_owned());
         RicProcess::start(ferric, &["--e2", &e2, "--topology", &topology])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_end_while_the_accounts_are_read_do_no_harm() {
+        let accounts = Accounts::of(std::process::id()).unwrap();
+        let ends = std::thread::spawn(|| (0..3000).for_each(|_| std::thread::spawn(|| {}).join().unwrap()));
+        while !ends.is_finished() {
+            accounts.cpu_ns().unwrap();
+        }
+        ends.join().unwrap();
+        // beyond the highest process id
+        assert!(Accounts::of(u32::MAX >> 1).is_err());
     }
 }
