@@ -446,4 +446,12 @@ mod tests {
         assert_eq!((none.set, none.refused), ([4, 4], [0, 0]));
         assert_ne!(none.course, first.course);
     }
+
+    #[test]
+    fn claim_holds_over_half_a_minute_of_the_model() {
+        let runs: Vec<_> = Mitigation::ALL.into_iter().map(|mitigation| run(mitigation, 60).unwrap()).collect();
+        let report = report(&runs);
+        println!("{report}");
+        assert_eq!(report.holds, Some(true), "{report}");
+    }
 }
