@@ -197,8 +197,8 @@ fn report(loops: &[Loop]) -> FigureReport {
             ours: "examples/scenarios/slot-scheduling.toml in real time, slots of 1 ms; the RAN, a RIC and the xApp \
                    examples/src/bin/slot_scheduler.rs on three threads of one process, which decides about the slot after the reported one. \
                    From the tick of the base station's agent at which it computes the slot and sends the report, until it has read the \
-                   control and applied the decision. With spinning, the RIC and the xApp poll; the RAN, whose thread computes the model, \
-                   sleeps in epoll",
+                   control and applied the decision. With spinning, the RIC and the xApp stay awake and yield their processors; the RAN, \
+                   whose thread computes the model, sleeps in epoll",
             differs: Vec::new(),
         },
         plot: Plot { title: "The loop of a slot through a RIC, by link".into(), panels: vec![panel] },

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bench::part::any_port;
 use ferric::link::{self, Address};
 
-/// How long an end of a link over shared memory polls before it sleeps, where it spins: longer than a slot.
+/// How long an end of a link over shared memory stays awake, where it spins: longer than a slot.
 const SPIN: Duration = Duration::from_micros(1500);
 
 /// A kind of link, for both hops.
