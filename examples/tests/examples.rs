@@ -459,10 +459,16 @@ fn best_effort_slice_shrinks_while_the_host_is_hot_and_grows_back() {
     cpu_slices::run(&xapp_address.to_string(), "gnb-00101-e00", 20, judged, |line| {
         let (_, share) = line.split_once("best effort has ").unwrap_or_else(|| panic!("{line}"));
         shares.push(share.strip_suffix(" %").unwrap().parse::<f32>().unwrap());
-        // the node reports the same share
-        let reported = xapp.node("gnb-00101-e00").unwrap().slices().list().unwrap();
-        let best_effort = reported.iter().find(|slice| slice.label == "best effort").unwrap();
-        assert_eq!(best_effort.share_percent.map(f32::round), shares.last().map(|share| share.round()), "{reported:?}");
+        // the next report of the node has the same share
+        let reported = || {
+            let slices = xapp.node("gnb-00101-e00").unwrap().slices().list().unwrap();
+            slices.iter().find(|slice| slice.label == "best effort").unwrap().share_percent.map(f32::round)
+        };
+        let (set, since) = (shares.last().map(|share| share.round()), Instant::now());
+        while reported() != set {
+            assert!(since.elapsed() < PATIENCE, "{:?} in place of {set:?}", reported());
+            std::thread::sleep(Duration::from_millis(5));
+        }
         lines.push(line);
         !(shares.len() > 1 && shares.ends_with(&[60.0])) && begun.elapsed() < PATIENCE
     })

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use alarms::{Alarm, Alarms, Severity};
-//! use std::time::Instant;
+//! use std::time::{Duration, Instant};
 //!
 //! let alarms = Alarms::default();
 //! let alarm = Alarm {
@@ -16,9 +16,13 @@
 //!     additional_info: String::new(),
 //!     identifying_info: "gnb-00101-e00".into(),
 //! };
-//! alarms.raise(alarm.clone(), Instant::now())?;
+//! let begin = Instant::now();
+//! let after = |seconds| begin + Duration::from_secs(seconds);
+//! alarms.raise(alarm.clone(), begin)?;
+//! alarms.handle_timeout(after(5)); // this problem has to last for 5 s
 //! assert_eq!(alarms.active().len(), 1);
-//! alarms.clear(&alarm, Instant::now());
+//! alarms.clear(&alarm, after(60));
+//! alarms.handle_timeout(after(65));
 //! assert_eq!((alarms.active().len(), alarms.history().len()), (0, 2));
 //! # Ok::<(), alarms::RaiseError>(())
 //! ```
