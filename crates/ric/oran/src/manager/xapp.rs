@@ -23,7 +23,7 @@ use crate::json_schema::Schema;
 pub const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// An xApp that has ended as often in a row is not started again. A run of [`STEADY`] ends the row.
+/// An xApp that has ended as often in a row is not started again. A run of a minute ends the row.
 pub const MAX_IN_A_ROW: u32 = 8;
 const STEADY: Duration = Duration::from_secs(60);
 /// The time between SIGTERM and SIGKILL.
