@@ -14,6 +14,20 @@ use super::{Consumer, ControlOutcome, Controller, EndedControl, Event, Misuse, N
 use crate::protocol_error::or_unspecified;
 use crate::{Notice, Time};
 
+/// A control that a consumer orders.
+#[derive(Clone, Copy)]
+pub(super) struct ControlOrder<'a> {
+    pub consumer: Consumer,
+    pub ticket: Ticket,
+    pub node: NodeId,
+    pub function: RanFunctionId,
+    pub header: &'a [u8],
+    pub message: &'a [u8],
+    pub call_process_id: Option<&'a [u8]>,
+    /// Whether an acknowledgement is requested.
+    pub ack: bool,
+}
+
 impl Controller {
     // Clause 8.2.4.1/1 ric: The near-RT RIC starts the procedure. Tests: control, unsupported_procedures.
     // Clause 8.2.4.2/1 ric: TRICcontrol starts with the request if an acknowledgement is requested. Does:
@@ -36,10 +50,11 @@ impl Controller {
         call_process_id: Option<&[u8]>,
         ack: bool,
     ) -> Result<(), Misuse> {
-        self.check_control(consumer, node, function, header, message, call_process_id)?;
+        let control = ControlOrder { consumer, ticket, node, function, header, message, call_process_id, ack };
+        self.check_control(&control)?;
         let Controller { mediator, nodes, identities, .. } = self;
         let (Some(mediator), Some(of)) = (mediator, nodes.get(&node)) else {
-            return self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
+            return self.send_control(now, &control);
         };
         let identity = identities.get(&consumer);
         let requested = RequestedControl {
@@ -55,16 +70,9 @@ impl Controller {
             ack,
         };
         match mediator.mediate(&requested) {
-            Mediation::Send => {
-                let sent =
-                    self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
-                self.note_unsent(now, consumer, ticket, sent)
-            }
+            Mediation::Send => self.send_admitted(now, &control),
             Mediation::Change { header, message } => {
-                let (header, message) = (&header, &message);
-                let sent =
-                    self.send_control(now, consumer, ticket, node, function, header, message, call_process_id, ack);
-                self.note_unsent(now, consumer, ticket, sent)
+                self.send_admitted(now, &ControlOrder { header: &header, message: &message, ..control })
             }
             Mediation::Refuse(cause) => {
                 let control = Control { node, function, consumer, ticket, ack, sent: now, content: None };
@@ -75,51 +83,29 @@ impl Controller {
         }
     }
 
-    /// Tells the mediator that a control which it has admitted was not sent.
-    fn note_unsent(
-        &mut self,
-        now: Time,
-        consumer: Consumer,
-        ticket: Ticket,
-        sent: Result<(), Misuse>,
-    ) -> Result<(), Misuse> {
+    /// Sends a control that the mediator has admitted, and tells the mediator if that fails.
+    fn send_admitted(&mut self, now: Time, control: &ControlOrder<'_>) -> Result<(), Misuse> {
+        let sent = self.send_control(now, control);
         if let (Err(_), Some(mediator)) = (&sent, &mut self.mediator) {
             // all other faults were excluded before
             let outcome = ControlOutcome::Misuse(super::RefusalCode::NoRequestId);
-            mediator.control_ended(now, consumer, ticket, &outcome);
+            mediator.control_ended(now, control.consumer, control.ticket, &outcome);
         }
         sent
     }
 
     /// Checks that a control can be sent.
-    pub(super) fn check_control(
-        &self,
-        consumer: Consumer,
-        node: NodeId,
-        function: RanFunctionId,
-        header: &[u8],
-        message: &[u8],
-        call_process_id: Option<&[u8]>,
-    ) -> Result<(), Misuse> {
-        self.check_function(node, function)?;
-        let octets = header.len() + message.len() + call_process_id.map_or(0, <[u8]>::len);
+    pub(super) fn check_control(&self, control: &ControlOrder<'_>) -> Result<(), Misuse> {
+        let ControlOrder { consumer, node, header, message, .. } = *control;
+        self.check_function(node, control.function)?;
+        let octets = header.len() + message.len() + control.call_process_id.map_or(0, <[u8]>::len);
         self.check_room(consumer, octets, 0)?;
         self.check_share(consumer, node, octets)
     }
 
-    #[allow(clippy::too_many_arguments)] // the fields of the message
-    pub(super) fn send_control(
-        &mut self,
-        now: Time,
-        consumer: Consumer,
-        ticket: Ticket,
-        node: NodeId,
-        function: RanFunctionId,
-        header: &[u8],
-        message: &[u8],
-        call_process_id: Option<&[u8]>,
-        ack: bool,
-    ) -> Result<(), Misuse> {
+    /// Sends a control that was checked.
+    pub(super) fn send_control(&mut self, now: Time, control: &ControlOrder<'_>) -> Result<(), Misuse> {
+        let ControlOrder { consumer, ticket, node, function, header, message, call_process_id, ack } = *control;
         let octets = header.len() + message.len();
         let content =
             self.kept_controls.has_room(consumer, octets).then(|| Box::new((header.to_vec(), message.to_vec())));

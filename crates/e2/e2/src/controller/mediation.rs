@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use e2ap::{Cause, CauseMisc, RanFunctionId};
 
+use super::control::ControlOrder;
 use super::records::Control;
 use super::{Consumer, ControlOutcome, Controller, Misuse, Node, NodeId, Ticket};
 use crate::{Time, XappRights};
@@ -168,11 +169,17 @@ impl Controller {
         let refused = match released.refusal {
             Some(cause) => Some(ControlOutcome::Failed { cause, outcome: None }),
             None => {
-                let (header, message) = (&released.content.0, &released.content.1);
-                let call = released.call_process_id.as_deref();
-                let sent = self.check_control(consumer, node, function, header, message, call).and_then(|()| {
-                    self.send_control(now, consumer, ticket, node, function, header, message, call, released.ack)
-                });
+                let control = ControlOrder {
+                    consumer,
+                    ticket,
+                    node,
+                    function,
+                    header: &released.content.0,
+                    message: &released.content.1,
+                    call_process_id: released.call_process_id.as_deref(),
+                    ack: released.ack,
+                };
+                let sent = self.check_control(&control).and_then(|()| self.send_control(now, &control));
                 sent.err().map(|misuse| match misuse {
                     Misuse::UnknownNode | Misuse::UnknownFunction => ControlOutcome::NodeLost,
                     _ => ControlOutcome::Failed {

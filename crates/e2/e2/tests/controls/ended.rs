@@ -2,46 +2,9 @@
 
 use std::time::Duration;
 
-use e2::{
-    Agent, AgentConfig, AgentEvent, AssocId, Consumer, ControlOutcome, Controller, ControllerConfig, EndedControl,
-    Event, Function, NodeId, Ticket, Time,
-};
-use e2ap::{GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision};
+use e2::{Consumer, ControlOutcome, Controller, EndedControl, Event, Ticket};
 
-const FUNCTION: RanFunctionId = RanFunctionId(3);
-const ASSOC: AssocId = AssocId(1);
-
-fn ms(ms: u64) -> Time {
-    Time::from_nanos(ms * 1_000_000)
-}
-
-/// A controller with a node that is up.
-fn connected(kept_control_octets: usize) -> (Controller, Agent, NodeId) {
-    let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 28));
-    let rc = Function { id: FUNCTION, revision: RanFunctionRevision(1), oid: "1.2.3".into(), definition: vec![0] };
-    let mut agent = Agent::new(AgentConfig::new(node, vec![rc]));
-    let mut ric = Controller::new(ControllerConfig { kept_control_octets, ..ControllerConfig::default() });
-    assert_eq!(agent.poll_event(), Some(AgentEvent::Connect));
-    ric.handle_open(ms(0), ASSOC);
-    agent.handle_open(ms(0));
-    relay(ms(0), &mut ric, &mut agent);
-    let Some(Event::NodeUp(id)) = ric.poll_event() else { panic!("no setup") };
-    (ric, agent, id)
-}
-
-/// Carries messages between both until there are none.
-fn relay(now: Time, ric: &mut Controller, agent: &mut Agent) {
-    loop {
-        let (mut up, mut down) = (Vec::new(), Vec::new());
-        if agent.poll_transmit(&mut up) {
-            ric.handle_pdu(now, ASSOC, &up);
-        } else if ric.poll_transmit(&mut down).is_some() {
-            agent.handle_pdu(now, &down);
-        } else {
-            return;
-        }
-    }
-}
+use crate::{ASSOC, FUNCTION, connected, ms, received, relay};
 
 fn ended(ric: &mut Controller) -> Option<EndedControl> {
     match ric.poll_event()? {
@@ -59,11 +22,7 @@ fn ended_control_has_its_content_and_duration() {
     let (mut ric, mut agent, node) = connected(100);
     ric.control(ms(5), Consumer(7), Ticket(1), node, FUNCTION, b"header", b"message", None, true).unwrap();
     relay(ms(6), &mut ric, &mut agent);
-    let request = loop {
-        if let AgentEvent::Control(request) = agent.poll_event().unwrap() {
-            break request;
-        }
-    };
+    let request = received(&mut agent).unwrap();
     agent.acknowledge(request.request_id, None).unwrap();
     relay(ms(7), &mut ric, &mut agent);
     let ended = ended(&mut ric).unwrap();

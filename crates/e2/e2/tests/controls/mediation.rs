@@ -1,0 +1,180 @@
+//! A mediator decides on each control before it is sent, and learns of its outcome.
+
+use std::sync::{Arc, Mutex};
+
+use e2::{
+    Consumer, ConsumerIdentity, ControlOutcome, Controller, Event, Mediation, Mediator, Node, NodeId, ReleasedControl,
+    RequestEvent, RequestedControl, Ticket, Time,
+};
+use e2ap::{Cause, CauseRicRequest, RanFunctionId};
+
+use crate::{ASSOC, FUNCTION, connected, ms, received, relay};
+
+const REFUSED: Cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
+const CONSUMER: Consumer = Consumer(7);
+
+/// What a mediator was called with.
+#[derive(Debug, Default)]
+struct Calls {
+    requested: Vec<(Option<Box<str>>, Vec<u8>)>,
+    ended: Vec<(Ticket, ControlOutcome)>,
+    gone: Vec<Consumer>,
+    lost: Vec<NodeId>,
+}
+
+/// A mediator that always decides the same; what it holds is released at 10 ms.
+#[derive(Debug)]
+struct Always {
+    decision: Mediation,
+    refusal: Option<Cause>,
+    held: Vec<ReleasedControl>,
+    is_due: bool,
+    calls: Arc<Mutex<Calls>>,
+}
+
+impl Mediator for Always {
+    fn mediate(&mut self, control: &RequestedControl<'_>) -> Mediation {
+        let name = control.identity.map(|identity| identity.name.clone());
+        self.calls.lock().unwrap().requested.push((name, control.message.to_vec()));
+        if self.decision == Mediation::Hold {
+            self.held.push(ReleasedControl {
+                consumer: control.consumer,
+                ticket: control.ticket,
+                node: control.node.id,
+                function: control.function,
+                content: (control.header.to_vec(), control.message.to_vec()),
+                call_process_id: None,
+                ack: control.ack,
+                refusal: self.refusal,
+            });
+        }
+        self.decision.clone()
+    }
+
+    fn not_allowed(&mut self, _: Time, _: Option<&ConsumerIdentity>, _: &Node, _: RanFunctionId) {}
+
+    fn control_ended(&mut self, _: Time, _: Consumer, ticket: Ticket, outcome: &ControlOutcome) {
+        self.calls.lock().unwrap().ended.push((ticket, outcome.clone()));
+    }
+
+    fn consumer_gone(&mut self, _: Time, consumer: Consumer) {
+        self.calls.lock().unwrap().gone.push(consumer);
+    }
+
+    fn node_lost(&mut self, _: Time, node: NodeId) {
+        self.calls.lock().unwrap().lost.push(node);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        (!self.held.is_empty()).then_some(ms(10))
+    }
+
+    fn handle_timeout(&mut self, _: Time) {
+        self.is_due = true;
+    }
+
+    fn poll_release(&mut self) -> Option<ReleasedControl> {
+        if self.is_due { self.held.pop() } else { None }
+    }
+}
+
+fn mediated(ric: &mut Controller, decision: Mediation, refusal: Option<Cause>) -> Arc<Mutex<Calls>> {
+    let calls = Arc::<Mutex<Calls>>::default();
+    let mediator = Always { decision, refusal, held: Vec::new(), is_due: false, calls: Arc::clone(&calls) };
+    ric.set_mediator(Box::new(mediator));
+    calls
+}
+
+fn order(ric: &mut Controller, node: NodeId) {
+    ric.control(ms(5), CONSUMER, Ticket(1), node, FUNCTION, b"header", b"message", None, true).unwrap();
+}
+
+/// The outcome that the consumer gets.
+fn outcome(ric: &mut Controller) -> Option<ControlOutcome> {
+    std::iter::from_fn(|| ric.poll_event()).find_map(|event| match event {
+        Event::Request { event: RequestEvent::Controlled { ticket: Ticket(1), outcome }, .. } => Some(outcome),
+        _ => None,
+    })
+}
+
+#[test]
+fn admitted_control_is_sent_and_its_outcome_is_reported_to_the_mediator() {
+    let (mut ric, mut agent, node) = connected(0);
+    let calls = mediated(&mut ric, Mediation::Send, None);
+    ric.introduce(CONSUMER, ConsumerIdentity::named("slicer"));
+    order(&mut ric, node);
+    relay(ms(6), &mut ric, &mut agent);
+    let request = received(&mut agent).unwrap();
+    assert_eq!((&*request.header, &*request.message), (&b"header"[..], &b"message"[..]));
+    agent.acknowledge(request.request_id, None).unwrap();
+    relay(ms(7), &mut ric, &mut agent);
+    assert_eq!(outcome(&mut ric), Some(ControlOutcome::Acknowledged(None)));
+    let calls = calls.lock().unwrap();
+    assert_eq!(calls.requested, [(Some("slicer".into()), b"message".to_vec())]);
+    assert_eq!(calls.ended, [(Ticket(1), ControlOutcome::Acknowledged(None))]);
+}
+
+#[test]
+fn changed_control_is_sent_with_the_content_of_the_mediator() {
+    let (mut ric, mut agent, node) = connected(0);
+    let change = Mediation::Change { header: b"HEADER".to_vec(), message: b"MESSAGE".to_vec() };
+    mediated(&mut ric, change, None);
+    order(&mut ric, node);
+    relay(ms(6), &mut ric, &mut agent);
+    let request = received(&mut agent).unwrap();
+    assert_eq!((&*request.header, &*request.message), (&b"HEADER"[..], &b"MESSAGE"[..]));
+}
+
+#[test]
+fn refused_control_fails_with_the_cause_and_reaches_no_node() {
+    let (mut ric, mut agent, node) = connected(0);
+    let calls = mediated(&mut ric, Mediation::Refuse(REFUSED), None);
+    order(&mut ric, node);
+    relay(ms(6), &mut ric, &mut agent);
+    assert!(received(&mut agent).is_none());
+    let failed = ControlOutcome::Failed { cause: REFUSED, outcome: None };
+    assert_eq!(outcome(&mut ric), Some(failed.clone()));
+    assert_eq!(calls.lock().unwrap().ended, [(Ticket(1), failed)]);
+}
+
+#[test]
+fn held_control_is_sent_or_fails_when_the_mediator_releases_it() {
+    let failed = ControlOutcome::Failed { cause: REFUSED, outcome: None };
+    for (refusal, expected) in [(None, None), (Some(REFUSED), Some(failed))] {
+        let (mut ric, mut agent, node) = connected(0);
+        mediated(&mut ric, Mediation::Hold, refusal);
+        order(&mut ric, node);
+        relay(ms(6), &mut ric, &mut agent);
+        assert!(received(&mut agent).is_none(), "it waits");
+        assert_eq!(ric.poll_timeout(), Some(ms(10)));
+        ric.handle_timeout(ms(9));
+        relay(ms(9), &mut ric, &mut agent);
+        assert!(received(&mut agent).is_none(), "it waits until then");
+        ric.handle_timeout(ms(10));
+        relay(ms(10), &mut ric, &mut agent);
+        assert_eq!(received(&mut agent).is_some(), refusal.is_none());
+        assert_eq!(outcome(&mut ric), expected);
+    }
+}
+
+#[test]
+fn released_control_of_a_lost_node_fails_as_lost() {
+    let (mut ric, _agent, node) = connected(0);
+    let calls = mediated(&mut ric, Mediation::Hold, None);
+    order(&mut ric, node);
+    ric.handle_close(ms(7), ASSOC, e2::CloseReason::Transport);
+    assert_eq!(calls.lock().unwrap().lost, [node]);
+    ric.handle_timeout(ms(10));
+    assert_eq!(outcome(&mut ric), Some(ControlOutcome::NodeLost));
+}
+
+#[test]
+fn mediator_learns_that_a_consumer_is_gone() {
+    let (mut ric, _agent, node) = connected(0);
+    let calls = mediated(&mut ric, Mediation::Send, None);
+    ric.introduce(CONSUMER, ConsumerIdentity::named("slicer"));
+    order(&mut ric, node);
+    ric.drop_consumer(ms(6), CONSUMER);
+    assert_eq!(calls.lock().unwrap().gone, [CONSUMER]);
+    assert_eq!(ric.identity(CONSUMER), None);
+}
