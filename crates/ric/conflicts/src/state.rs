@@ -27,7 +27,7 @@ const MAX_BLOCKS: usize = 256;
 
 /// The cause for a control that another xApp's control stands against.
 const CONFLICT: Cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
-/// The cause for a control that nobody has decided on in time.
+/// The cause for a control that no arbiter has decided on in time.
 const NO_ANSWER: Cause = Cause::RicRequest(CauseRicRequest::ControlTimerExpired);
 const INVALID: Cause = Cause::RicRequest(CauseRicRequest::ControlMessageInvalid);
 const LIMIT: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);

@@ -229,7 +229,7 @@ fn xapp_that_crashes_is_started_again_and_its_output_stays() {
     host.output("hw", "run\nrun\nrun\n");
     let instance = host.instance("hw");
     assert!(instance["process"]["restarts"].as_u64().unwrap() >= 2, "{instance}");
-    eventually("the end is told", || host.instance("hw")["status"] == "crashLoopBackOff");
+    eventually("the end is reported", || host.instance("hw")["status"] == "crashLoopBackOff");
     assert_eq!(host.instance("hw")["process"]["reason"], "it has ended: exit status: 7");
     assert_eq!(host.rest.request("DELETE", "/ric/v1/xapps/hw", None).status, 204);
     assert_eq!(host.rest.get("/ric/v1/xapps"), json!([]));

@@ -2,7 +2,7 @@
 //!
 //! xApps use that server directly; the process writes to it through the same [`Handle`]. Changes that were requested together are
 //! made together, by one script. While Redis is away, changes wait, 64 MiB of them, and further ones are refused; when it is back
-//! they are made, and then whoever has asked for it is told that Redis may have lost what it had ([`Handle::on_return`]).
+//! they are made, and then the functions of [`Handle::on_return`] are called, since Redis may have lost what it had.
 //!
 //! A connection that ends while a batch is on its way leaves open whether it was executed: it is repeated. Keys then have the same
 //! values; a message may reach subscribers twice.
@@ -136,7 +136,7 @@ struct Remote {
     stop: Arc<AtomicBool>,
     losses: Arc<AtomicU64>,
     observers: Observers,
-    /// Who is told that Redis is back.
+    /// What is called when Redis is back.
     returns: Vec<Box<dyn Fn() + Send>>,
     /// Jobs that were taken and not done yet, in their order.
     waiting: VecDeque<Job>,

@@ -27,7 +27,7 @@ pub(super) enum XappStatus {
     Deployed,
     /// It was started, and does not run any more.
     Failed,
-    /// It was told to end.
+    /// Its end was requested.
     Deleting,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct InstanceState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum InstanceStatus {
-    /// It was told to end.
+    /// Its end was requested.
     Pending,
     /// It runs, or is registered.
     Running,

@@ -38,7 +38,7 @@ pub(super) enum Phase {
     Waiting {
         until: Instant,
     },
-    /// It was told to end; then it is removed, or started again.
+    /// Its end was requested; then it is removed, or started again.
     Stopping {
         process: Process,
         kill_at: Instant,
