@@ -121,6 +121,8 @@ struct Queue {
     octets: usize,
     /// Changes were refused since the queue was taken the last time.
     has_refused: bool,
+    /// The thread of the shared data layer has ended.
+    is_closed: bool,
 }
 
 #[derive(Default)]
@@ -154,12 +156,15 @@ pub(crate) fn channel(waker: Option<Waker>) -> (Handle, Inbox) {
 
 impl Handle {
     /// Has changes made together, soon, in the order of the calls. Returns whether they will be: not if 64 MiB of changes wait
-    /// already. It never waits.
+    /// already, or the shared data layer has ended. It never waits.
     #[must_use]
     pub fn apply(&self, changes: Vec<Change>) -> bool {
         let octets: usize = changes.iter().map(Change::octets).sum();
         {
             let mut queue = lock(&self.shared.queue);
+            if queue.is_closed {
+                return false;
+            }
             if queue.octets + octets > MAX_QUEUED_OCTETS {
                 queue.has_refused = true;
                 return false;
@@ -205,7 +210,14 @@ impl Handle {
     #[must_use]
     pub fn read(&self, namespace: &[u8]) -> Entries {
         let (sender, receiver) = sync_channel(1);
-        lock(&self.shared.queue).jobs.push(Job::Read(namespace.to_vec(), sender));
+        {
+            let mut queue = lock(&self.shared.queue);
+            // an answer would never come
+            if queue.is_closed {
+                return Entries::new();
+            }
+            queue.jobs.push(Job::Read(namespace.to_vec(), sender));
+        }
         self.wake();
         receiver.recv().unwrap_or_default()
     }
@@ -259,6 +271,13 @@ impl Inbox {
     }
 }
 
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        // what waits is dropped without the lock: who waits for an answer has none
+        let _unanswered = std::mem::replace(&mut *lock(&self.0.queue), Queue { is_closed: true, ..Queue::default() });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use link::Poll;
@@ -277,5 +296,20 @@ mod tests {
         assert!(jobs.len() == 2 && has_refused);
         assert!(handle.apply(change(MAX_QUEUED_OCTETS / 2)));
         assert!(!inbox.take().1);
+    }
+
+    #[test]
+    fn reading_ends_with_the_shared_data_layer() {
+        let poll = Poll::new().unwrap();
+        let (handle, inbox) = channel(Some(Waker::new(&poll, 0).unwrap()));
+        let reader = handle.clone();
+        let waiting = std::thread::spawn(move || reader.read(b"ns"));
+        while lock(&handle.shared.queue).jobs.is_empty() {
+            std::thread::yield_now();
+        }
+        drop(inbox);
+        assert_eq!(waiting.join().unwrap(), Entries::new());
+        assert_eq!(handle.read(b"ns"), Entries::new());
+        assert!(!handle.apply(vec![Change::Remove { key: b"{ns},key".to_vec() }]));
     }
 }
