@@ -36,5 +36,5 @@ mod verify;
 mod writer;
 
 pub use digest::{Digest, digest};
-pub use log::{AuditLog, LogConfig, StartError};
+pub use log::{AuditCounters, AuditLog, LogConfig, StartError};
 pub use verify::{Fault, Report, Verdict, VerifyError, verify};

@@ -86,10 +86,24 @@ impl std::error::Error for StartError {
     }
 }
 
-#[derive(Debug)]
+/// What has become of the records of a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AuditCounters {
+    /// Records that have a line, or will have one as soon as the disk takes it.
+    pub records: u64,
+    /// Records that are lost: the disk was too slow for them.
+    pub lost: u64,
+    /// Failed attempts to write to the file, or to force it to the disk.
+    pub failures: u64,
+}
+
+#[derive(Debug, Default)]
 struct Shared {
-    /// Records that found the queue full.
+    /// Records that found the queue full, and are not in a line `lost` yet.
     lost: AtomicU64,
+    records: AtomicU64,
+    all_lost: AtomicU64,
+    failures: AtomicU64,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -122,7 +136,7 @@ impl AuditLog {
         let (seq, hash) = writer.head();
         info!(path = %path.display(), "audit log continues with record {seq}, hash {hash}");
         let (queue, records) = sync_channel(QUEUE);
-        let shared = Arc::new(Shared { lost: AtomicU64::new(0), thread: Mutex::new(None) });
+        let shared = Arc::new(Shared::default());
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("audit".to_owned());
         let thread = thread.spawn(move || run(writer, &records, &of_thread));
@@ -138,6 +152,18 @@ impl AuditLog {
         let record = Record { at: SystemTime::now(), event: event.to_owned(), fields };
         if let Err(TrySendError::Full(_)) = self.queue.try_send(Message::Record(record)) {
             self.shared.lost.fetch_add(1, Ordering::Relaxed);
+            self.shared.all_lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns what has become of the records since the start.
+    #[must_use]
+    pub fn counters(&self) -> AuditCounters {
+        let Shared { records, all_lost, failures, .. } = &*self.shared;
+        AuditCounters {
+            records: records.load(Ordering::Relaxed),
+            lost: all_lost.load(Ordering::Relaxed),
+            failures: failures.load(Ordering::Relaxed),
         }
     }
 
@@ -167,7 +193,10 @@ fn run(mut writer: Writer, records: &Receiver<Message>, shared: &Shared) {
         for message in first.into_iter().chain(records.try_iter()) {
             match message {
                 Message::End => is_end = true,
-                Message::Record(_) if writer.pending_octets() > MAX_PENDING_OCTETS => too_many += 1,
+                Message::Record(_) if writer.pending_octets() > MAX_PENDING_OCTETS => {
+                    too_many += 1;
+                    shared.all_lost.fetch_add(1, Ordering::Relaxed);
+                }
                 Message::Record(record) => {
                     let lost = std::mem::take(&mut too_many) + shared.lost.swap(0, Ordering::Relaxed);
                     if lost > 0 {
@@ -175,6 +204,7 @@ fn run(mut writer: Writer, records: &Receiver<Message>, shared: &Shared) {
                         writer.append(&Record { at: SystemTime::now(), event: "lost".to_owned(), fields });
                     }
                     writer.append(&record);
+                    shared.records.fetch_add(1, Ordering::Relaxed);
                 }
             }
             if is_end {
@@ -185,16 +215,21 @@ fn run(mut writer: Writer, records: &Receiver<Message>, shared: &Shared) {
             is_synchronized = false;
             match writer.flush() {
                 Ok(()) => has_failed = false,
-                Err(error) if !has_failed => {
-                    has_failed = true;
-                    error!(%error, "cannot write the audit log: records wait for room on the disk");
+                Err(error) => {
+                    shared.failures.fetch_add(1, Ordering::Relaxed);
+                    if has_failed {
+                        std::thread::sleep(Duration::from_millis(100));
+                    } else {
+                        has_failed = true;
+                        error!(%error, "cannot write the audit log: records wait for room on the disk");
+                    }
                 }
-                Err(_) => std::thread::sleep(Duration::from_millis(100)),
             }
         }
         if (was_idle || is_end) && !is_synchronized && !has_failed {
             is_synchronized = true;
             if let Err(error) = writer.sync() {
+                shared.failures.fetch_add(1, Ordering::Relaxed);
                 error!(%error, "cannot force the audit log to the disk");
             }
         }

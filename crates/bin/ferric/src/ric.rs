@@ -309,8 +309,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     {
         bail!("{} is this RIC's own address: give the topology the address of another controller", topology.ric);
     }
-    let rules = args.conflicts.as_deref().map(ConflictRules::load).transpose().map_err(anyhow::Error::msg)?;
-    let audit = args.audit.as_deref().map(|file| AuditLog::start(LogConfig::new(file))).transpose()?;
+    let conflicts_file = args.conflicts.clone().or(config.conflicts_file.take());
+    let rules = conflicts_file.as_deref().map(ConflictRules::load).transpose().map_err(anyhow::Error::msg)?;
+    let audit_file = args.audit.clone().or(config.audit_file.take());
+    let audit = audit_file.as_deref().map(|file| AuditLog::start(LogConfig::new(file))).transpose()?;
     if rules.is_some() || audit.is_some() {
         let rules = rules.unwrap_or_default();
         config.conflicts = Some(ConflictConfig { rules, audit: audit.clone(), clock: None });
@@ -342,11 +344,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rmr = ric.oran().rmr_address().cloned();
     let oran_rest = ric.oran().rest().map(rest::Server::url);
     let sla = args.virtual_networks.clone().zip(ric.sla().cloned());
+    let conflicts = conflicts_file.zip(ric.conflicts().cloned());
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
     let mut reload = reload::Reload::new(file, tls, access, server.rights_handle()?)?;
     reload.sla = sla;
     reload.sdl = sdl_tokens;
+    reload.conflicts = conflicts;
     program::signals::on_hangup(move || reload.run())?;
     // for scripts that let the system choose the ports
     for endpoint in server.e2_endpoints() {

@@ -108,3 +108,32 @@ fn connections_on_other_loops_lose_their_rights_too() {
     drop((kpm, ran));
     ric.stop();
 }
+
+#[test]
+fn hangup_replaces_rules_on_conflicts_and_a_mistake_in_them_changes_nothing() {
+    let rule = |parameter: &str| format!("[[rule]]\nparameter = \"{parameter}\"\npolicy = \"first\"\n");
+    let rules = File::new("reload-conflicts.toml", rule("rc/2/6").as_bytes());
+    let audit = File::new("reload-audit.log", b"");
+    let base = format!(
+        "e2 = [\"tcp://127.0.0.1:0\"]\nxapp = \"tcp://127.0.0.1:0\"\nrest = \"127.0.0.1:0\"\nconflicts = \"{}\"\naudit = \"{}\"\n",
+        rules.name(),
+        audit.name()
+    );
+    let config = File::new("conflicts-config.toml", base.as_bytes());
+    let mut ric = program::start(&["ric", "--config", config.name()]);
+    let address: SocketAddr = ric.line("rest=").strip_prefix("http://").unwrap().parse().unwrap();
+    let rules_in_force =
+        || Client::connect(address).request("GET", "/v1/conflicts", None).expect(200)["rules"].as_u64().unwrap();
+    assert_eq!(rules_in_force(), 1);
+    write(&rules, &(rule("rc/2/6") + &rule("slice/dl")));
+    hang_up(&mut ric);
+    ric.logs("rules on conflicts: replaced rules=2 kpis=0");
+    assert_eq!(rules_in_force(), 2);
+    write(&rules, &(rule("rc/2/6") + "[[rule]]\nparameter = \"slice/dl\"\npolicy = \"last\"\n"));
+    hang_up(&mut ric);
+    ric.logs("rules on conflicts: cannot be used; the previous ones stay in force");
+    ric.logs("line 6");
+    assert_eq!(rules_in_force(), 2);
+    ric.stop();
+    assert!(std::fs::read_to_string(audit.name()).unwrap().contains("\"event\":\"start\""));
+}

@@ -3,7 +3,10 @@
 //! `FERRIC_PROMTOOL` names promtool; scripts/northbound has it. Without it, these tests say what they did not test.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use audit::{AuditLog, LogConfig};
+use conflicts::{ConflictConfig, ConflictRules};
 use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
 use system_tests::{TestRan, TestRic};
@@ -12,16 +15,47 @@ use testkit::prometheus::{check_metrics, promtool};
 const NODE: &str = "gnb-00101-e00";
 const DASHBOARD: &str = include_str!("../../../../packaging/grafana/ferric-ric.json");
 
-/// The text of `/metrics` of a RIC that has a node, a control, refused requests and a stream.
+/// The text of `/metrics` of a RIC that has a node, a control, a conflict, refused requests and a stream.
 fn metrics() -> String {
-    let ric = TestRic::start();
+    let path = std::env::temp_dir().join(format!("ferric-metrics-{}.log", unique()));
+    let audit = AuditLog::start(LogConfig::new(&path)).unwrap();
+    let rules = "[[rule]]\nparameter = \"slice/dl\"\npolicy = \"cooldown\"\nhold_ms = 600000";
+    let rules = ConflictRules::parse(rules).unwrap();
+    let (ric, ..) = TestRic::with_oran_host(|config| {
+        config.conflicts = Some(ConflictConfig { rules, audit: Some(audit.clone()), clock: None });
+    });
     let scenario = Scenario::with_mixed_traffic(1, 2, 1);
     let _ran = TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() });
     ric.await_slices(NODE);
     let slices = json!({ "algorithm": "NVS", "slices": [{ "id": 1, "share_percent": 50 }] });
-    ric.rest.request("PUT", &format!("/v1/nodes/{NODE}/slices/dl"), slices).expect(200);
+    ric.rest.request("PUT", &format!("/v1/nodes/{NODE}/slices/dl"), slices.clone()).expect(200);
+    ric.rest.request("PUT", &format!("/v1/nodes/{NODE}/slices/dl"), slices).expect_problem(409, &[]);
     ric.rest.request("GET", "/metrics", None);
-    ric.rest.request("GET", "/metrics", None).body
+    let text = ric.rest.request("GET", "/metrics", None).body;
+    drop(ric);
+    audit.finish();
+    std::fs::remove_file(path).unwrap();
+    text
+}
+
+/// A number for each call in this process, with that of the process.
+fn unique() -> String {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    format!("{}-{}", std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed))
+}
+
+#[test]
+fn conflicts_audit_and_alarms_are_counted() {
+    let text = metrics();
+    let has = |line: &str| assert!(text.lines().any(|other| other == line), "{line}: {text}");
+    has("ferric_conflicts_total{kind=\"direct\",policy=\"cooldown\",decision=\"refused\"} 1");
+    has("ferric_mediated_controls_total{decision=\"refused\"} 1");
+    has("ferric_mediated_controls_total{decision=\"sent\"} 1");
+    has("ferric_conflict_questions_total{answer=\"timeout\"} 0");
+    has("ferric_audit_lost_records_total 0");
+    has("ferric_alarms_active{severity=\"critical\"} 0");
+    let records = text.lines().find_map(|line| line.strip_prefix("ferric_audit_records_total ")).unwrap();
+    assert!(records.parse::<u32>().unwrap() >= 3, "two decisions and an outcome: {records}");
 }
 
 #[test]

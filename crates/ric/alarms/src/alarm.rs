@@ -10,7 +10,7 @@ pub(crate) const ENB_LOST: i64 = 8007;
 pub(crate) const XAPP_BEHIND: i64 = 72_901;
 
 /// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
     /// Not stated.
@@ -27,6 +27,26 @@ pub enum Severity {
     Cleared,
     /// That of the definition: warning.
     Default,
+}
+
+impl Severity {
+    /// The severities that an active alarm may have.
+    pub const OF_ACTIVE: [Severity; 5] =
+        [Severity::Unspecified, Severity::Critical, Severity::Major, Severity::Minor, Severity::Warning];
+
+    /// Its word in lower case, as monitoring systems have it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Severity::Unspecified => "unspecified",
+            Severity::Critical => "critical",
+            Severity::Major => "major",
+            Severity::Minor => "minor",
+            Severity::Warning => "warning",
+            Severity::Cleared => "cleared",
+            Severity::Default => "default",
+        }
+    }
 }
 
 /// An alarm. Two with the same object, application, problem and identifying text are the same one.

@@ -1,6 +1,6 @@
 //! The active alarms, what waits for its delay, and what was.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -51,6 +51,19 @@ impl fmt::Display for RaiseError {
 
 impl std::error::Error for RaiseError {}
 
+/// What became of alarms since the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Alarms that were raised, by severity.
+    pub raised: [(Severity, u64); 5],
+    /// Alarms that are active now, by severity.
+    pub active: [(Severity, usize); 5],
+    /// Alarms that were cleared.
+    pub cleared: u64,
+    /// Alarms that were not raised because of a mistake or a bound.
+    pub refused: u64,
+}
+
 /// An active alarm.
 #[derive(Debug)]
 struct Active {
@@ -68,6 +81,9 @@ pub(crate) struct Book {
     definitions: Vec<Definition>,
     pub max_active: usize,
     pub max_history: usize,
+    raised: BTreeMap<Severity, u64>,
+    cleared: u64,
+    refused: u64,
 }
 
 impl Default for Book {
@@ -79,12 +95,21 @@ impl Default for Book {
             definitions: Definition::built_in(),
             max_active: MAX_ACTIVE,
             max_history: MAX_HISTORY,
+            raised: BTreeMap::new(),
+            cleared: 0,
+            refused: 0,
         }
     }
 }
 
 impl Book {
-    pub fn raise(&mut self, mut alarm: Alarm, now: Instant) -> Result<(), RaiseError> {
+    pub fn raise(&mut self, alarm: Alarm, now: Instant) -> Result<(), RaiseError> {
+        let raised = self.try_raise(alarm, now);
+        self.refused += u64::from(raised.is_err());
+        raised
+    }
+
+    fn try_raise(&mut self, mut alarm: Alarm, now: Instant) -> Result<(), RaiseError> {
         let texts = [&alarm.managed_object_id, &alarm.application_id, &alarm.additional_info, &alarm.identifying_info];
         if texts.iter().any(|text| text.len() > MAX_TEXT) {
             return Err(RaiseError::TooLong);
@@ -104,7 +129,7 @@ impl Book {
         if self.active.len() + self.waiting.len() >= self.max_active {
             return Err(RaiseError::TooMany(self.max_active));
         }
-        if alarm.perceived_severity == Severity::Default {
+        if matches!(alarm.perceived_severity, Severity::Default | Severity::Cleared) {
             alarm.perceived_severity = Severity::Warning;
         }
         match delay {
@@ -125,6 +150,7 @@ impl Book {
             escaped(&definition.alarm_text),
             escaped(&alarm.identifying_info)
         );
+        *self.raised.entry(alarm.perceived_severity).or_default() += 1;
         let notification = Notification { alarm, action: Action::Raise, time_ns: now_ns(), definition };
         self.keep(notification.clone());
         self.active.push(Active { notification, clear_at: None });
@@ -162,6 +188,7 @@ impl Book {
             escaped(&alarm.identifying_info)
         );
         alarm.perceived_severity = Severity::Cleared;
+        self.cleared += 1;
         self.keep(Notification { alarm, action: Action::Clear, time_ns: now_ns(), definition });
     }
 
@@ -188,6 +215,17 @@ impl Book {
 
     pub fn history(&self) -> Vec<Notification> {
         self.history.iter().cloned().collect()
+    }
+
+    pub fn statistics(&self) -> Statistics {
+        let severity = |active: &Active| active.notification.alarm.perceived_severity;
+        let active = |of: Severity| self.active.iter().filter(|active| severity(active) == of).count();
+        Statistics {
+            raised: Severity::OF_ACTIVE.map(|of| (of, self.raised.get(&of).copied().unwrap_or_default())),
+            active: Severity::OF_ACTIVE.map(|of| (of, active(of))),
+            cleared: self.cleared,
+            refused: self.refused,
+        }
     }
 
     pub fn definition(&self, problem: i64) -> Option<&Definition> {

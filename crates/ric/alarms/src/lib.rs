@@ -39,7 +39,7 @@ use std::time::Instant;
 
 pub use alarm::{Action, Alarm, Definition, Notification, Severity};
 pub use api::routes;
-pub use book::RaiseError;
+pub use book::{RaiseError, Statistics};
 pub use watch::add_to;
 
 use book::Book;
@@ -69,6 +69,12 @@ impl Alarms {
     /// Raises and clears what is due.
     pub fn handle_timeout(&self, now: Instant) {
         self.book().handle_timeout(now);
+    }
+
+    /// Returns what became of alarms since the start.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.book().statistics()
     }
 
     /// Returns the active alarms, oldest first.

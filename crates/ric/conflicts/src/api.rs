@@ -143,7 +143,7 @@ pub(crate) fn routes(queue: &RequestQueue<Job<ConflictApp>>) -> Vec<Route> {
             let job: Job<ConflictApp> = Box::new(|app, ric, reply| {
                 let state = app.state();
                 let now = state.time(ric.now());
-                let counters = state.counters;
+                let counters = &state.counters;
                 reply.send(Ok(Response::ok(Conflicts {
                     rules: state.rules.rules.len(),
                     kpis: state.rules.kpis.len(),
@@ -152,7 +152,7 @@ pub(crate) fn routes(queue: &RequestQueue<Job<ConflictApp>>) -> Vec<Route> {
                     refused: counters.refused,
                     asked: counters.asked,
                     unreadable: counters.unreadable,
-                    held: state.holders.all(now).len(),
+                    held: state.holders.count(now),
                     questions: state.questions.open().len(),
                 })));
             });

@@ -14,7 +14,7 @@ use ferric::server::{Iapp, IappContext, IappEvent};
 use iapp_rest::plan_report;
 use tracing::{info, warn};
 
-use crate::rules::is_for;
+use crate::rules::{ConflictRules, is_for};
 use crate::state::State;
 
 /// The reports of a KPI in a window.
@@ -31,6 +31,8 @@ struct Source {
     detection: Detection,
     /// The encoded action definition: it names values that the node sends without names.
     action: Vec<u8>,
+    /// Whether the rules have been replaced since: then the subscription ends as soon as it exists.
+    is_former: bool,
 }
 
 /// The internal app.
@@ -76,7 +78,7 @@ impl ConflictApp {
             let subscribed = planned.and_then(|(function, detection, spec, action)| {
                 let order = SubscriptionOrder { restore: false, ..spec.into() };
                 let ticket = ric.subscribe(node.id, function, order).map_err(|misuse| misuse.to_string())?;
-                Ok((ticket, Source { node: node.id, node_name: node_name.clone(), kpi, detection, action }))
+                Ok((ticket, Source { node: node.id, node_name: node_name.clone(), kpi, detection, action, is_former: false }))
             });
             match subscribed {
                 Ok((ticket, source)) => drop(self.requested.insert(ticket, source)),
@@ -88,16 +90,37 @@ impl ConflictApp {
         }
     }
 
+    /// Replaces the rules, and the subscriptions to the KPIs that they protect.
+    fn replace(&mut self, rules: ConflictRules, ric: &mut IappContext<'_>) {
+        info!(rules = rules.rules.len(), kpis = rules.kpis.len(), "rules on conflicts: replaced");
+        if !self.state().set_rules(rules) {
+            return;
+        }
+        for subscription in std::mem::take(&mut self.sources).into_keys() {
+            // it fails for one that has ended
+            let _ = ric.unsubscribe(subscription);
+        }
+        self.requested.values_mut().for_each(|source| source.is_former = true);
+        let nodes: Vec<_> = ric.nodes().cloned().collect();
+        nodes.iter().for_each(|node| self.watch(node, ric));
+    }
+
     fn handle_request(&mut self, event: &RequestEvent, ric: &mut IappContext<'_>) {
         match event {
             RequestEvent::Subscribed { ticket, subscription, .. } => {
                 if let Some(source) = self.requested.remove(ticket) {
+                    if source.is_former {
+                        // it fails for one that has ended
+                        let _ = ric.unsubscribe(*subscription);
+                        return;
+                    }
                     self.state().watches.begin(source.node, source.kpi);
                     self.sources.insert(*subscription, source);
                 }
             }
             RequestEvent::SubscriptionFailed { ticket, error } => {
                 if let Some(source) = self.requested.remove(ticket)
+                    && !source.is_former
                     && ric.allows_line(source.node)
                 {
                     let kpi = self.state().rules.kpis.get(source.kpi).map(|kpi| kpi.name.clone());
@@ -125,6 +148,13 @@ impl Iapp for ConflictApp {
             }
             IappEvent::Request(event) => self.handle_request(event, ric),
             _ => {}
+        }
+    }
+
+    fn on_wake(&mut self, ric: &mut IappContext<'_>) {
+        let next = self.state().next_rules.take();
+        if let Some(rules) = next {
+            self.replace(rules, ric);
         }
     }
 

@@ -77,7 +77,7 @@ impl Conflict {
         Conflict { kind, policy: None, with: None, parameter: String::new(), scope: String::new(), reason }
     }
 
-    fn kind_name(&self) -> &'static str {
+    pub fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Direct => "direct",
             Kind::Indirect => "indirect",

@@ -9,6 +9,8 @@ use crate::parameters::Amount;
 
 /// The most parameters that are held at a time. One xApp holds as many as stay free at most.
 pub(crate) const MAX_HELD: usize = 16 * 1024;
+/// Before the name of a KPI in a key.
+pub(crate) const OF_KPI: &str = "kpi/";
 /// The most xApps whose numbers are combined in one parameter.
 const MAX_HOLDERS: usize = 8;
 
@@ -100,13 +102,28 @@ impl Holders {
 
     /// Forgets a node.
     pub fn forget_node(&mut self, node: NodeId) {
+        self.forget(|key| key.node == node);
+    }
+
+    /// Forgets who has set parameters that move KPIs.
+    pub fn forget_kpis(&mut self) {
+        self.forget(|key| key.parameter.starts_with(OF_KPI));
+    }
+
+    fn forget(&mut self, is_forgotten: impl Fn(&Key) -> bool) {
         let counts = &mut self.counts;
         self.of.retain(|key, all| {
-            if key.node == node {
+            let is_forgotten = is_forgotten(key);
+            if is_forgotten {
                 all.iter().for_each(|holder| release(counts, holder));
             }
-            key.node != node
+            !is_forgotten
         });
+    }
+
+    /// The number of holds whose time is not over.
+    pub fn count(&self, now: Time) -> usize {
+        self.of.values().flatten().filter(|holder| holder.until > now).count()
     }
 
     #[cfg(test)]

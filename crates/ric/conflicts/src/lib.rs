@@ -18,8 +18,8 @@
 //!     "#,
 //! )?;
 //! let mut ric = Server::bind(ServerConfig { e2: vec!["memory:nodes".parse()?], xapp: None, ..ServerConfig::default() })?;
-//! let routes = conflicts::add_to(&mut ric, ConflictConfig { rules, ..ConflictConfig::default() })?;
-//! assert!(!routes.is_empty());
+//! let mitigation = conflicts::add_to(&mut ric, ConflictConfig { rules, ..ConflictConfig::default() })?;
+//! assert!(!mitigation.routes().is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -40,15 +40,17 @@ mod rules;
 mod state;
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use audit::AuditLog;
-use ferric::server::Server;
-use rest::Route;
+use ferric::e2::Time;
+use ferric::server::{IappWaker, Server};
+use iapp_rest::Job;
+use rest::{RequestQueue, Route};
 
 use app::ConflictApp;
 use mediator::SharedMediator;
-use state::State;
+use state::{Counters, State};
 
 pub use rules::ConflictRules;
 pub use state::ConflictClock;
@@ -70,14 +72,86 @@ impl fmt::Debug for ConflictConfig {
     }
 }
 
-/// Adds the mitigation to a RIC. Returns its REST resources.
+/// Adds the mitigation to a RIC.
 ///
 /// # Errors
 /// If the system refuses a file descriptor.
-pub fn add_to(server: &mut Server, config: ConflictConfig) -> Result<Vec<Route>, ferric::Error> {
+pub fn add_to(server: &mut Server, config: ConflictConfig) -> Result<ConflictHandle, ferric::Error> {
     let ConflictConfig { rules, audit, clock } = config;
+    let waker = server.iapp_waker()?;
     let state = Arc::new(Mutex::new(State::new(rules, audit, clock)));
     server.set_mediator(Box::new(SharedMediator(Arc::clone(&state))));
-    let queue = iapp_rest::add_iapp(server, ConflictApp::new(state))?;
-    Ok(api::routes(&queue))
+    let queue = iapp_rest::add_iapp(server, ConflictApp::new(Arc::clone(&state)))?;
+    Ok(ConflictHandle { state, queue, waker })
+}
+
+/// The mitigation of a RIC that runs. Clones are the same one.
+#[derive(Clone)]
+pub struct ConflictHandle {
+    state: Arc<Mutex<State>>,
+    queue: RequestQueue<Job<ConflictApp>>,
+    waker: IappWaker,
+}
+
+impl fmt::Debug for ConflictHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConflictHandle").finish_non_exhaustive()
+    }
+}
+
+impl ConflictHandle {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the REST resources.
+    #[must_use]
+    pub fn routes(&self) -> Vec<Route> {
+        api::routes(&self.queue)
+    }
+
+    /// Replaces the rules of a RIC that runs. What xApps hold stays held for its time, except of KPIs whose rules change: these
+    /// begin anew. Questions that wait keep the time and the default that they were asked with.
+    pub fn replace(&self, rules: ConflictRules) {
+        self.state().next_rules = Some(rules);
+        self.waker.wake();
+    }
+
+    /// Returns the audit log, if there is one.
+    #[must_use]
+    pub fn audit(&self) -> Option<AuditLog> {
+        self.state().audit.clone()
+    }
+
+    /// Returns what became of all controls. `now` is the time of the RIC.
+    #[must_use]
+    pub fn statistics(&self, now: Time) -> ConflictStatistics {
+        let state = self.state();
+        let Counters { sent, changed, refused, asked, unreadable, conflicts, answers } = state.counters.clone();
+        ConflictStatistics {
+            controls: [("sent", sent), ("changed", changed), ("refused", refused), ("waits", asked)],
+            unreadable,
+            conflicts: conflicts.into_iter().collect(),
+            answers: answers.into_iter().collect(),
+            held: state.holders.count(state.time(now)),
+            questions: state.questions.open().len(),
+        }
+    }
+}
+
+/// What became of the controls of a RIC, since its start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConflictStatistics {
+    /// Controls by the decision on them.
+    pub controls: [(&'static str, u64); 4],
+    /// Controls whose settings are not known.
+    pub unreadable: u64,
+    /// Conflicts by kind, policy (`none` without one) and decision.
+    pub conflicts: Vec<([&'static str; 3], u64)>,
+    /// Questions to arbiters by how they ended: `accepted`, `refused`, `timeout`, or `dropped` with its xApp or node.
+    pub answers: Vec<(&'static str, u64)>,
+    /// The parameters that are held now.
+    pub held: usize,
+    /// The questions that wait now.
+    pub questions: usize,
 }

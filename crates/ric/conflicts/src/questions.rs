@@ -68,10 +68,12 @@ impl Questions {
         self.open.extract_if(.., |question| question.node == node).collect()
     }
 
-    /// Drops the controls of a consumer that is gone.
-    pub fn forget_consumer(&mut self, consumer: Consumer) {
+    /// Drops the controls of a consumer that is gone. Returns how many questions were open.
+    pub fn forget_consumer(&mut self, consumer: Consumer) -> usize {
+        let before = self.open.len();
         self.open.retain(|question| question.control.consumer != consumer);
         self.released.retain(|control| control.consumer != consumer);
+        before - self.open.len()
     }
 
     /// Has the controller continue with a control.

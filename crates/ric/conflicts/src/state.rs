@@ -1,24 +1,26 @@
 //! What is known of the controls of all xApps, and the decision on the next one.
 
+mod arbitration;
+mod judgement;
+mod record;
+
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use audit::AuditLog;
 use ferric::e2::{
-    Consumer, ConsumerIdentity, ControlOutcome, Mediation, Node, NodeId, ReleasedControl, RequestedControl, Ticket,
-    Time, XappRights,
+    Consumer, ControlOutcome, Mediation, Node, NodeId, RequestedControl, Ticket, Time,
 };
 use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId};
-use serde_json::Value;
 
 use crate::decision::{Action, Conflict, Decision, Kind, describe};
 use crate::holders::{Holder, Holders, Key};
 use crate::implicit::Watches;
-use crate::parameters::{Amount, Model, Setting};
-use crate::questions::{Question, Questions};
-use crate::rules::{ConflictRules, Merge, Policy, is_for};
+use crate::parameters::{Model, Setting};
+use crate::questions::Questions;
+use crate::rules::{ConflictRules, Policy};
+pub(crate) use record::Counters;
 
 /// The decisions on conflicts that are kept for readers.
 const MAX_DECISIONS: usize = 1024;
@@ -35,16 +37,6 @@ const NODE_LOST: Cause = Cause::RicRequest(CauseRicRequest::SystemNotReady);
 
 /// The time of holds, in place of that of the RIC.
 pub type ConflictClock = Arc<dyn Fn() -> Time + Send + Sync>;
-
-/// The controls so far, by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counters {
-    pub sent: u64,
-    pub changed: u64,
-    pub refused: u64,
-    pub asked: u64,
-    pub unreadable: u64,
-}
 
 /// A control that was sent and has no outcome yet.
 #[derive(Debug)]
@@ -74,7 +66,9 @@ pub(crate) struct Grant {
 
 pub(crate) struct State {
     pub rules: ConflictRules,
-    audit: Option<AuditLog>,
+    /// Rules that are to replace the present ones.
+    pub next_rules: Option<ConflictRules>,
+    pub audit: Option<AuditLog>,
     clock: Option<ConflictClock>,
     pub holders: Holders,
     models: HashMap<(NodeId, RanFunctionId), Option<Model>>,
@@ -103,30 +97,11 @@ pub(crate) struct Asked<'a> {
     pub settings: Vec<Setting>,
 }
 
-/// What the rules say about one parameter.
-enum Judgement {
-    /// Nothing stands against it, or less than it.
-    Free(Option<Conflict>),
-    Refuse(Conflict),
-    Change(f64, Conflict),
-    Ask(Conflict),
-}
-
-/// What the rules say about a control.
-#[derive(Default)]
-struct Verdict {
-    refusal: Option<Conflict>,
-    question: Option<(Conflict, Policy)>,
-    /// A conflict in which the control wins, or in which its numbers are changed.
-    won: Option<Conflict>,
-    numbers: Vec<Option<f64>>,
-    grants: Vec<Grant>,
-}
-
 impl State {
     pub fn new(rules: ConflictRules, audit: Option<AuditLog>, clock: Option<ConflictClock>) -> Self {
         State {
             rules,
+            next_rules: None,
             audit,
             clock,
             holders: Holders::default(),
@@ -139,6 +114,19 @@ impl State {
             counters: Counters::default(),
             controls: 0,
         }
+    }
+
+    /// Replaces the rules. What is held stays held, and questions that wait keep their time. Returns whether those on KPIs are others.
+    pub fn set_rules(&mut self, rules: ConflictRules) -> bool {
+        let is_changed = rules.kpis != self.rules.kpis;
+        if is_changed {
+            // both know a KPI by its number
+            self.holders.forget_kpis();
+            self.watches = Watches::default();
+            self.blocks.retain(|block| rules.kpis.iter().any(|kpi| kpi.name == block.kpi));
+        }
+        self.rules = rules;
+        is_changed
     }
 
     /// The time of holds.
@@ -225,118 +213,6 @@ impl State {
         self.models.retain(|(of, _), _| *of != node);
     }
 
-    /// Compares a control with what the rules say about each of its settings.
-    fn judge(&self, asked: &Asked<'_>) -> Verdict {
-        let mut verdict = Verdict { numbers: vec![None; asked.settings.len()], ..Verdict::default() };
-        for (at, setting) in asked.settings.iter().enumerate() {
-            if let Some(rule) = self.rules.rule(&asked.node_name, &setting.parameter) {
-                let key = Key {
-                    node: asked.node.id,
-                    parameter: setting.parameter.as_str().into(),
-                    scope: setting.scope.as_str().into(),
-                };
-                let judgement = self.judge_one(asked, &key, 0, rule.policy, setting.amount);
-                let grant = self.grant(asked, key, 0, rule.policy, rule.hold, setting.amount);
-                verdict.add(at, judgement, rule.policy, grant);
-            }
-            for kpi in self.rules.kpis.iter().filter(|kpi| is_for(kpi.nodes.as_deref(), &asked.node_name)) {
-                let pattern = kpi.parameters.iter().position(|pattern| pattern.has(&setting.parameter));
-                let Some(pattern) = pattern.filter(|_| kpi.parameters.len() > 1) else { continue };
-                let parameter = format!("kpi/{}", kpi.name).into();
-                let key = Key { node: asked.node.id, parameter, scope: "".into() };
-                let judgement = self.judge_one(asked, &key, pattern + 1, kpi.policy, None);
-                let grant = self.grant(asked, key, pattern + 1, kpi.policy, kpi.hold, None);
-                verdict.add(at, judgement, kpi.policy, grant);
-            }
-        }
-        verdict
-    }
-
-    /// Compares with the holders of a parameter; or of a KPI, whose parameters have numbers from 1.
-    fn judge_one(
-        &self,
-        asked: &Asked<'_>,
-        key: &Key,
-        pattern: usize,
-        policy: Policy,
-        amount: Option<Amount>,
-    ) -> Judgement {
-        let kind = if pattern == 0 { Kind::Direct } else { Kind::Indirect };
-        let live = self.holders.live(key, asked.now);
-        let is_other = |holder: &&Holder| holder.xapp != asked.xapp && (pattern == 0 || holder.pattern != pattern);
-        let mut others = live.clone().filter(is_other);
-        let conflict = |with: &Holder, reason: String| Conflict {
-            kind,
-            policy: Some(policy.name()),
-            with: Some(with.xapp.to_string()),
-            parameter: key.parameter.to_string(),
-            scope: key.scope.to_string(),
-            reason,
-        };
-        let left = |holder: &Holder| (holder.until - asked.now).as_millis();
-        if policy == Policy::Cooldown {
-            // also of its own change
-            return match live.clone().next() {
-                Some(last) => {
-                    Judgement::Refuse(conflict(last, format!("it was changed; not again within {} ms", left(last))))
-                }
-                None => Judgement::Free(None),
-            };
-        }
-        let Some(first) = others.clone().next() else { return Judgement::Free(None) };
-        match policy {
-            Policy::Priority => {
-                let own = self.rules.priority(&asked.xapp);
-                let strongest = others.max_by_key(|holder| self.rules.priority(&holder.xapp)).unwrap_or(first);
-                let priority = self.rules.priority(&strongest.xapp);
-                if own > priority {
-                    let reason = format!("priority {own} is above {priority}");
-                    Judgement::Free(Some(conflict(strongest, reason)))
-                } else {
-                    let reason = format!("priority {own} is not above {priority}; held for {} ms", left(strongest));
-                    Judgement::Refuse(conflict(strongest, reason))
-                }
-            }
-            Policy::First => Judgement::Refuse(conflict(first, format!("it came first; held for {} ms", left(first)))),
-            Policy::Merge(merge) => {
-                let Some(own) = amount else {
-                    return Judgement::Refuse(conflict(first, "it is no number that could be combined".to_owned()));
-                };
-                if let Some(other) = others.find(|holder| holder.amount.is_none_or(|amount| amount.unit != own.unit)) {
-                    let reason = "its number has another unit, or it is none".to_owned();
-                    return Judgement::Refuse(conflict(other, reason));
-                }
-                let others = live.filter(is_other).filter_map(|holder| holder.amount);
-                let number = merge.of(others.map(|amount| amount.number).chain([own.number]));
-                let word = match merge {
-                    Merge::Min => "minimum",
-                    Merge::Max => "maximum",
-                    Merge::Mean => "mean",
-                };
-                Judgement::Change(number, conflict(first, format!("the {word} is {number} in place of {}", own.number)))
-            }
-            Policy::Ask { .. } => Judgement::Ask(conflict(first, "an arbiter is asked".to_owned())),
-            Policy::Cooldown => unreachable!("handled above"),
-        }
-    }
-
-    fn grant(
-        &self,
-        asked: &Asked<'_>,
-        key: Key,
-        pattern: usize,
-        policy: Policy,
-        hold: std::time::Duration,
-        amount: Option<Amount>,
-    ) -> Grant {
-        // who came first does not stay so by repeating itself
-        let own = self.holders.live(&key, asked.now).find(|holder| holder.xapp == asked.xapp);
-        let until = own.filter(|_| policy == Policy::First).map_or(asked.now + hold, |own| own.until);
-        let xapp = Arc::clone(&asked.xapp);
-        let holder = Holder { xapp, pattern, since: asked.now, until, amount, control: asked.number };
-        Grant { key, holder, is_shared: matches!(policy, Policy::Merge(_)) }
-    }
-
     /// Records what a control gets that is sent now.
     fn admit(&mut self, consumer: Consumer, ticket: Ticket, asked: &Asked<'_>, grants: Vec<Grant>) {
         let mut new = Vec::new();
@@ -372,139 +248,6 @@ impl State {
         Mediation::Refuse(cause)
     }
 
-    fn ask(
-        &mut self,
-        control: &RequestedControl<'_>,
-        asked: &Asked<'_>,
-        conflict: Conflict,
-        policy: Policy,
-        grants: Vec<Grant>,
-    ) -> Mediation {
-        let Policy::Ask { timeout, accepts_by_default } = policy else { return Mediation::Send };
-        let question = Question {
-            number: asked.number,
-            asked: SystemTime::now(),
-            xapp: Arc::clone(&asked.xapp),
-            identity: control.identity.cloned(),
-            node: asked.node.id,
-            node_name: asked.node_name.clone(),
-            settings: asked.settings.clone(),
-            conflict: conflict.clone(),
-            deadline: control.now + timeout,
-            accepts_by_default,
-            grants,
-            control: ReleasedControl {
-                consumer: control.consumer,
-                ticket: control.ticket,
-                node: asked.node.id,
-                function: control.function,
-                content: (control.header.to_vec(), control.message.to_vec()),
-                call_process_id: control.call_process_id.map(<[u8]>::to_vec),
-                ack: control.ack,
-                refusal: None,
-            },
-        };
-        if !self.questions.add(question) {
-            let limit = Conflict {
-                kind: Kind::Limit,
-                reason: "too many questions wait for the arbiter".to_owned(),
-                ..conflict
-            };
-            return self.refuse(control, asked, limit, LIMIT);
-        }
-        self.decided(control.identity, asked, Action::Waits, Some(conflict));
-        Mediation::Hold
-    }
-
-    /// Answers a question. `None`: there is no such question any more.
-    pub fn answer(&mut self, number: u64, accepts: bool, now: Time) -> Option<()> {
-        let question = self.questions.take(number)?;
-        let reason = if accepts { "the arbiter accepts it" } else { "the arbiter refuses it" };
-        self.settle(question, accepts, reason, CONFLICT, now);
-        Some(())
-    }
-
-    /// Ends a question: its control is sent or refused.
-    fn settle(&mut self, question: Question, accepts: bool, reason: &str, cause: Cause, now: Time) {
-        let now = self.time(now);
-        let Question { number, xapp, identity, node_name, settings, conflict, grants, mut control, .. } = question;
-        let conflict = Conflict { reason: reason.to_owned(), ..conflict };
-        let action = if accepts { Action::Sent } else { Action::Refused };
-        let decision = Decision::new(number, &xapp, &node_name, &settings, action, Some(conflict));
-        self.record(identity.as_ref(), decision);
-        if accepts {
-            let mut new = Vec::new();
-            for Grant { key, mut holder, is_shared } in grants {
-                let hold = holder.until - holder.since;
-                (holder.since, holder.until) = (now, now + hold);
-                if !self.holders.give(key.clone(), holder, is_shared) {
-                    new.push(key);
-                }
-            }
-            self.pending.insert((control.consumer, control.ticket), Pending { number, new });
-        } else {
-            control.refusal = Some(cause);
-        }
-        self.questions.release(control);
-    }
-
-    pub fn handle_timeout(&mut self, now: Time) {
-        while let Some(question) = self.questions.take_due(now) {
-            let accepts = question.accepts_by_default;
-            let word = if accepts { "accepted" } else { "refused" };
-            let reason = format!("the arbiter has not answered in time: {word} by default");
-            self.settle(question, accepts, &reason, NO_ANSWER, now);
-        }
-    }
-
-    /// Records the decision on a control.
-    fn decided(
-        &mut self,
-        identity: Option<&ConsumerIdentity>,
-        asked: &Asked<'_>,
-        action: Action,
-        conflict: Option<Conflict>,
-    ) {
-        match action {
-            Action::Sent => self.counters.sent += 1,
-            Action::Changed => self.counters.changed += 1,
-            Action::Refused => self.counters.refused += 1,
-            Action::Waits => self.counters.asked += 1,
-        }
-        let decision = Decision::new(asked.number, &asked.xapp, &asked.node_name, &asked.settings, action, conflict);
-        self.record(identity, decision);
-    }
-
-    fn record(&mut self, identity: Option<&ConsumerIdentity>, decision: Decision) {
-        if let Some(audit) = &self.audit {
-            let who = who(identity);
-            audit.record("decision", &[&who[..], &decision.fields()].concat());
-        }
-        if decision.conflict.is_some() {
-            if self.decisions.len() >= MAX_DECISIONS {
-                self.decisions.pop_front();
-            }
-            self.decisions.push_back(decision);
-        }
-    }
-
-    pub fn not_allowed(&mut self, identity: Option<&ConsumerIdentity>, node: &Node, function: RanFunctionId) {
-        self.controls += 1;
-        self.counters.refused += 1;
-        let Some(audit) = &self.audit else { return };
-        let mut fields = who(identity);
-        let xapp = identity.map_or_else(String::new, |identity| identity.name.to_string());
-        fields.extend([
-            ("control", self.controls.into()),
-            ("xapp", xapp.into()),
-            ("node", node.global_id.to_string().into()),
-            ("settings", Value::from(format!("a control of RAN function {}", function.0))),
-            ("decision", "refused".into()),
-            ("reason", "the xApp has no right to control this RAN function of this node".into()),
-        ]);
-        audit.record("decision", &fields);
-    }
-
     pub fn control_ended(&mut self, consumer: Consumer, ticket: Ticket, outcome: &ControlOutcome) {
         let Some(pending) = self.pending.remove(&(consumer, ticket)) else { return };
         // after a timeout the node may have executed it
@@ -516,14 +259,9 @@ impl State {
         self.audit_outcome(pending.number, &outcome.to_string());
     }
 
-    fn audit_outcome(&self, number: u64, outcome: &str) {
-        if let Some(audit) = &self.audit {
-            audit.record("outcome", &[("control", number.into()), ("outcome", outcome.into())]);
-        }
-    }
-
     pub fn consumer_gone(&mut self, consumer: Consumer) {
-        self.questions.forget_consumer(consumer);
+        let dropped = self.questions.forget_consumer(consumer);
+        self.count_answer("dropped", dropped as u64);
         let gone: Vec<_> = self.pending.extract_if(|(of, _), _| *of == consumer).collect();
         for (_, pending) in gone {
             self.audit_outcome(pending.number, "unknown: the xApp was gone before the node answered");
@@ -536,6 +274,7 @@ impl State {
         self.watches.forget_node(node);
         self.blocks.retain(|block| block.node != node);
         for question in self.questions.take_of_node(node) {
+            self.count_answer("dropped", 1);
             self.settle(question, false, "the node is lost", NODE_LOST, now);
         }
     }
@@ -577,33 +316,6 @@ impl State {
             }
         }
     }
-}
-
-impl Verdict {
-    fn add(&mut self, at: usize, judgement: Judgement, policy: Policy, grant: Grant) {
-        match judgement {
-            Judgement::Free(won) => self.won = self.won.take().or(won),
-            Judgement::Refuse(conflict) => self.refusal = self.refusal.take().or(Some(conflict)),
-            Judgement::Change(number, conflict) => {
-                self.numbers[at] = Some(number);
-                self.won = self.won.take().or(Some(conflict));
-            }
-            Judgement::Ask(conflict) => self.question = self.question.take().or(Some((conflict, policy))),
-        }
-        self.grants.push(grant);
-    }
-}
-
-/// Who asks, for the audit log: whether a certificate says so, and the rights.
-fn who(identity: Option<&ConsumerIdentity>) -> Vec<(&'static str, Value)> {
-    let rights = identity.and_then(|identity| identity.rights.as_deref()).map_or_else(|| "all".to_owned(), summary);
-    let is_authenticated = identity.is_some_and(|identity| identity.is_authenticated);
-    vec![("authenticated", is_authenticated.into()), ("rights", rights.into())]
-}
-
-/// The rights of an xApp in a few words.
-fn summary(rights: &XappRights) -> String {
-    format!("{} grants to read, {} to control", rights.read.len(), rights.control.len())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod file;
 #[cfg(feature = "file")]
 mod reference;
 
-#[cfg(any(feature = "sdl", feature = "slicing"))]
+#[cfg(any(feature = "conflicts", feature = "sdl", feature = "slicing"))]
 use std::path::PathBuf;
 #[cfg(feature = "models")]
 use std::sync::Arc;
@@ -86,6 +86,12 @@ pub struct RicConfig {
     /// The base stations that another controller sees in place of the parts of gNBs. Default: none.
     #[cfg(feature = "virtual")]
     pub topology: Option<virtualization::topology::Topology>,
+    /// The file of rules on conflicts. The program loads it into [`RicConfig::conflicts`].
+    #[cfg(feature = "conflicts")]
+    pub conflicts_file: Option<PathBuf>,
+    /// The file of the audit log. The program starts it, and puts it into [`RicConfig::conflicts`].
+    #[cfg(feature = "conflicts")]
+    pub audit_file: Option<PathBuf>,
     /// The mitigation of conflicts between the controls of xApps, and their audit log. Default: none.
     #[cfg(feature = "conflicts")]
     pub conflicts: Option<::conflicts::ConflictConfig>,
@@ -135,6 +141,10 @@ impl Default for RicConfig {
             virtual_networks: None,
             #[cfg(feature = "virtual")]
             topology: None,
+            #[cfg(feature = "conflicts")]
+            conflicts_file: None,
+            #[cfg(feature = "conflicts")]
+            audit_file: None,
             #[cfg(feature = "conflicts")]
             conflicts: None,
             #[cfg(feature = "otlp")]

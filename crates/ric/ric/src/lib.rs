@@ -92,6 +92,8 @@ pub struct Ric {
     oran: oran_host::OranHost,
     #[cfg(feature = "virtual")]
     sla: Option<virtualization::SlaHandle>,
+    #[cfg(feature = "conflicts")]
+    conflicts: Option<conflicts::ConflictHandle>,
 }
 
 #[cfg(feature = "peers")]
@@ -145,6 +147,15 @@ impl Ric {
     }
 }
 
+#[cfg(feature = "conflicts")]
+impl Ric {
+    /// The mitigation of conflicts, if it is configured.
+    #[must_use]
+    pub fn conflicts(&self) -> Option<&conflicts::ConflictHandle> {
+        self.conflicts.as_ref()
+    }
+}
+
 #[cfg(feature = "rest")]
 impl Ric {
     /// The REST interface, if it is configured.
@@ -161,14 +172,22 @@ impl Ric {
 /// If an address is not available.
 ///
 /// # Panics
-/// If [`RicConfig::rest_files`] or [`RicConfig::rules_file`] name files that were not loaded: REST would be open to everyone,
-/// or rules would be lost.
+/// If [`RicConfig::rest_files`], [`RicConfig::rules_file`], [`RicConfig::conflicts_file`] or [`RicConfig::audit_file`] name files that
+/// were not loaded: REST would be open to everyone, rules would be lost, or controls not audited.
 pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let hints = config.nodes.iter().filter_map(|node| {
         let (oids, revision) = (e2sm::kpm::OIDS.map(Cow::Borrowed).to_vec(), node.kpm?.to_string());
         Some(FunctionHint { node: node.id.clone(), oids, revision })
     });
     config.server.hints.extend(hints);
+    #[cfg(feature = "conflicts")]
+    {
+        let is_loaded = |file: bool, loaded: bool| !file || loaded;
+        let conflicts = config.conflicts.as_ref();
+        assert!(is_loaded(config.conflicts_file.is_some(), conflicts.is_some()), "conflicts_file: load it into conflicts");
+        let has_audit = conflicts.is_some_and(|conflicts| conflicts.audit.is_some());
+        assert!(is_loaded(config.audit_file.is_some(), has_audit), "audit_file: start the log and put it into conflicts");
+    }
     #[cfg(feature = "oran")]
     let oran = oran_host::OranSetup::new(std::mem::take(&mut config.oran), &config);
     #[cfg(feature = "rest")]
@@ -215,11 +234,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         server.add_iapp(Box::new(oran::rnib::Rnib::new(sdl.handle().clone())));
     }
     #[cfg(feature = "conflicts")]
-    if let Some(conflicts) = config.conflicts {
-        let routes = conflicts::add_to(&mut server, conflicts)?;
-        if let Some(northbound) = &mut northbound {
-            northbound.add(routes);
-        }
+    let conflicts = config.conflicts.map(|conflicts| conflicts::add_to(&mut server, conflicts)).transpose()?;
+    #[cfg(feature = "conflicts")]
+    if let (Some(northbound), Some(conflicts)) = (&mut northbound, &conflicts) {
+        northbound.add_conflicts(conflicts);
     }
     #[cfg(feature = "peers")]
     let on_loss = None;
@@ -243,7 +261,7 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     let oran = oran.start(&mut server)?;
     #[cfg(all(feature = "oran", feature = "rest"))]
     if let Some(northbound) = &mut northbound {
-        northbound.add(oran.operator_routes());
+        northbound.add_oran(&oran);
     }
     #[cfg(feature = "a1")]
     if let Some(northbound) = &mut northbound {
@@ -278,6 +296,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         oran,
         #[cfg(feature = "virtual")]
         sla,
+        #[cfg(feature = "conflicts")]
+        conflicts,
     })
 }
 

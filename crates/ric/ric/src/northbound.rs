@@ -17,6 +17,8 @@ mod overview;
 mod page;
 mod policies;
 mod positions;
+#[cfg(any(feature = "conflicts", feature = "oran"))]
+mod service_metrics;
 mod system;
 mod ue_controls;
 mod verification;
@@ -105,6 +107,10 @@ struct AppConfig {
     events: Broadcast,
     #[cfg(feature = "flexran")]
     flexran: crate::flexran::FlexRanAgents,
+    #[cfg(feature = "conflicts")]
+    conflicts: Option<::conflicts::ConflictHandle>,
+    #[cfg(feature = "oran")]
+    alarms: Option<alarms::Alarms>,
     #[cfg(feature = "slicing")]
     statistics_period: std::time::Duration,
     #[cfg(feature = "slicing")]
@@ -135,6 +141,10 @@ impl Northbound {
                 events: Broadcast::default(),
                 #[cfg(feature = "flexran")]
                 flexran: crate::flexran::FlexRanAgents::default(),
+                #[cfg(feature = "conflicts")]
+                conflicts: None,
+                #[cfg(feature = "oran")]
+                alarms: None,
                 statistics_period: config.statistics_period,
                 ue_ids_period: config.ue_ids_period,
                 rules: config.rules.take(),
@@ -146,8 +156,22 @@ impl Northbound {
         Some(Northbound { rest, apps, system, log: config.log_control, others: Vec::new() })
     }
 
+    /// Adds the resources and metrics of conflict mitigation.
+    #[cfg(feature = "conflicts")]
+    pub fn add_conflicts(&mut self, conflicts: &::conflicts::ConflictHandle) {
+        self.add(conflicts.routes());
+        self.apps.conflicts = Some(conflicts.clone());
+    }
+
+    /// Adds the resources and metrics of the services for xApps of the O-RAN reference platform.
+    #[cfg(feature = "oran")]
+    pub fn add_oran(&mut self, oran: &crate::oran_host::OranHost) {
+        self.add(oran.operator_routes());
+        self.apps.alarms = oran.alarms().cloned();
+    }
+
     /// Adds the resources of a service beside the RIC.
-    #[cfg(any(feature = "a1", feature = "conflicts"))]
+    #[cfg(any(feature = "a1", feature = "conflicts", feature = "oran"))]
     pub fn add(&mut self, routes: Vec<Route>) {
         self.others.extend(routes);
     }
@@ -187,6 +211,12 @@ fn routes(
     let metrics = RicMetrics::new(&config.metrics);
     #[cfg(feature = "flexran")]
     let metrics = metrics.with_flexran(config.flexran.clone());
+    #[cfg(feature = "conflicts")]
+    let metrics = config.conflicts.map(|conflicts| service_metrics::of_conflicts(&config.metrics, conflicts)).into_iter()
+        .fold(metrics, RicMetrics::with);
+    #[cfg(feature = "oran")]
+    let metrics = config.alarms.map(|alarms| service_metrics::of_alarms(&config.metrics, alarms)).into_iter()
+        .fold(metrics, RicMetrics::with);
     let app = RicApp::new(config.events.clone(), metrics, server.iapp_waker()?);
     let queue = add_iapp(server, app)?;
     let mut routes = system.routes();
@@ -267,7 +297,7 @@ mod tests {
         #[cfg_attr(not(feature = "conflicts"), allow(unused_mut, reason = "the mitigation has routes"))]
         let mut others = others();
         #[cfg(feature = "conflicts")]
-        others.extend(conflicts::add_to(&mut server, conflicts::ConflictConfig::default()).unwrap());
+        others.extend(conflicts::add_to(&mut server, conflicts::ConflictConfig::default()).unwrap().routes());
         let routes = routes(&mut server, AppConfig::default(), system, others).unwrap();
         assert_eq!(API.faults(&routes), Vec::<String>::new());
     }

@@ -86,11 +86,15 @@ impl OranSetup {
             None if self.rest.is_none() => None,
             commands => Some(manage(commands, server, messaging.as_ref())?),
         };
+        let alarms = Alarms::default();
         let rest = match self.rest {
-            Some(config) => Some(serve(config, server, messaging.as_ref(), manager.as_ref(), self.outbox_octets)?),
+            Some(config) => {
+                alarms::add_to(server, &alarms, self.outbox_octets)?;
+                Some(serve(config, server, messaging.as_ref(), manager.as_ref(), &alarms)?)
+            }
             None => None,
         };
-        Ok(OranHost { rest, manager, messaging })
+        Ok(OranHost { rest, manager, messaging, alarms })
     }
 }
 
@@ -116,13 +120,11 @@ fn serve(
     server: &mut Server,
     messaging: Option<&MessagingHandle>,
     manager: Option<&Manager>,
-    outbox_octets: usize,
+    alarms: &Alarms,
 ) -> Result<rest::Server, ferric::Error> {
     let mut routes = oran::e2_manager::add_to(server)?;
     routes.extend(manager.into_iter().flat_map(Manager::routes));
-    let alarms = Alarms::default();
-    alarms::add_to(server, &alarms, outbox_octets)?;
-    routes.extend(alarms::routes(&alarms));
+    routes.extend(alarms::routes(alarms));
     routes.extend(messaging.into_iter().flat_map(oran::subscription::routes));
     let address = config.address;
     let config = rest::ServerConfig { log_budget: server.log_budget(), ..config };
@@ -138,6 +140,7 @@ pub struct OranHost {
     rest: Option<rest::Server>,
     manager: Option<Manager>,
     messaging: Option<MessagingHandle>,
+    alarms: Alarms,
 }
 
 impl OranHost {
@@ -157,6 +160,12 @@ impl OranHost {
     #[cfg(feature = "a1")]
     pub(crate) fn messaging(&self) -> Option<&MessagingHandle> {
         self.messaging.as_ref()
+    }
+
+    /// The alarms, if they can be read.
+    #[cfg(feature = "rest")]
+    pub(crate) fn alarms(&self) -> Option<&Alarms> {
+        self.rest.as_ref().map(|_| &self.alarms)
     }
 
     /// The REST interfaces of the platform.

@@ -43,6 +43,8 @@ pub struct Reload {
     pub sla: Option<(PathBuf, virtualization::SlaHandle)>,
     /// The file of xApps that may use the shared data layer.
     pub sdl: Option<(PathBuf, sdl::Handle)>,
+    /// The file of rules on conflicts.
+    pub conflicts: Option<(PathBuf, conflicts::ConflictHandle)>,
 }
 
 impl Reload {
@@ -63,6 +65,7 @@ impl Reload {
             server,
             sla: None,
             sdl: None,
+            conflicts: None,
         })
     }
 
@@ -100,6 +103,14 @@ impl Reload {
                 }
                 Err(error) => {
                     warn!(%error, "tokens of the shared data layer: cannot be used; the previous ones stay in force; correct the file");
+                }
+            }
+        }
+        if let Some((path, handle)) = &self.conflicts {
+            match conflicts::ConflictRules::load(path) {
+                Ok(rules) => handle.replace(rules),
+                Err(error) => {
+                    warn!(error, "rules on conflicts: cannot be used; the previous ones stay in force; correct the file");
                 }
             }
         }

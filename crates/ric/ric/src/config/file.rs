@@ -14,7 +14,7 @@ mod tests;
 #[cfg(feature = "otlp")]
 mod traces;
 
-#[cfg(any(feature = "slicing", feature = "tls"))]
+#[cfg(any(feature = "conflicts", feature = "slicing", feature = "tls"))]
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,6 +90,11 @@ impl RicConfig {
             config.rest_files = rest::access_files(&file)?;
             config.rest_limits = rest::limits(&file)?;
         }
+        #[cfg(feature = "conflicts")]
+        {
+            config.conflicts_file = file.text("conflicts", "a file")?.map(PathBuf::from);
+            config.audit_file = file.text("audit", "a file")?.map(PathBuf::from);
+        }
         #[cfg(feature = "slicing")]
         {
             config.rules_file = file.text("rest_rules", "a file")?.map(PathBuf::from);
@@ -129,13 +134,15 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 17] = [
+    let features: [(&'static str, &str, bool); 19] = [
         ("flexran", "flexran", cfg!(feature = "flexran")),
         ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
         ("rmr", "oran", cfg!(feature = "oran")),
         ("rmr_routes", "oran", cfg!(feature = "oran")),
         ("oran_rest", "oran", cfg!(feature = "oran")),
         ("xapp_commands", "oran", cfg!(feature = "oran")),
+        ("conflicts", "conflicts", cfg!(feature = "conflicts")),
+        ("audit", "conflicts", cfg!(feature = "conflicts")),
         ("tls", "tls", cfg!(feature = "tls")),
         ("rest", "rest", cfg!(feature = "rest")),
         ("rest_access", "rest", cfg!(feature = "rest")),

@@ -82,7 +82,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 55] = [
+pub(super) const FILE_KEYS: [Key; 57] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
@@ -155,6 +155,18 @@ pub(super) const FILE_KEYS: [Key; 55] = [
         Values::Other("path"),
         absent("rules are not stored", "\"rules.json\""),
         "the file that stores the association rules",
+    ),
+    key(
+        "conflicts",
+        Values::Other("path"),
+        absent("no rules", "\"conflicts.toml\""),
+        "the file of [rules on conflicts between xApps](conflicts.md)",
+    ),
+    key(
+        "audit",
+        Values::Other("path"),
+        absent("none", "\"audit.log\""),
+        "the file of the [audit log](conflicts.md#audit-log) of controls",
     ),
     key(
         "statistics_period_ms",

@@ -28,7 +28,11 @@ pub(super) struct RicMetrics {
     loop_delays: Histogram,
     #[cfg(feature = "flexran")]
     flexran: Option<FlexRanMetrics>,
+    services: Vec<ServiceMetrics>,
 }
+
+/// Copies what a service beside the RIC counts to its metrics.
+pub(super) type ServiceMetrics = Box<dyn Fn(&IappContext<'_>) + Send>;
 
 /// The metrics of FlexRAN agents.
 #[cfg(feature = "flexran")]
@@ -110,6 +114,7 @@ impl RicMetrics {
             ),
             #[cfg(feature = "flexran")]
             flexran: None,
+            services: Vec::new(),
             registry: registry.clone(),
         }
     }
@@ -118,6 +123,13 @@ impl RicMetrics {
     #[cfg(feature = "flexran")]
     pub fn with_flexran(mut self, agents: crate::flexran::FlexRanAgents) -> Self {
         self.flexran = Some(FlexRanMetrics::new(&self.registry, agents));
+        self
+    }
+
+    /// With the metrics of a service beside the RIC.
+    #[cfg(any(feature = "conflicts", feature = "oran"))]
+    pub fn with(mut self, service: ServiceMetrics) -> Self {
+        self.services.push(service);
         self
     }
 
@@ -142,6 +154,7 @@ impl RicMetrics {
         if let Some(flexran) = &self.flexran {
             flexran.read();
         }
+        self.services.iter().for_each(|copy| copy(ric));
     }
 }
 

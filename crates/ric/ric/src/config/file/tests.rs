@@ -14,6 +14,8 @@ fn every_key_is_read() {
         xapp = "tcp://[::1]:2"
         rest = "[::1]:0"
         rest_rules = "rules.json"
+        conflicts = "conflicts.toml"
+        audit = "audit.log"
         plmn = "310410"
         ric_id = 0xABCDE
         e2ap = "3.01"
@@ -46,6 +48,8 @@ fn every_key_is_read() {
     )
     .unwrap();
     assert_eq!(config.server.e2.len(), 2);
+    assert_eq!(config.conflicts_file.unwrap().to_str(), Some("conflicts.toml"));
+    assert_eq!(config.audit_file.unwrap().to_str(), Some("audit.log"));
     assert_eq!(config.server.xapp.unwrap().to_string(), "tcp://[::1]:2");
     let of_port = RicConfig::from_toml("xapp = \"tcp://ric.example\"").unwrap().server.xapp;
     assert_eq!(of_port.unwrap().to_string(), "tcp://ric.example:36423");
