@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use e2::xapp::{Envelope, FunctionInfo, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
+use e2::xapp::{
+    Envelope, FunctionInfo, LOWEST_PROTOCOL_VERSION, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,
+};
 use e2::{
-    Action, ActionChange, AddedAction, ChangeResult, ControlOutcome, ModifyOutcome, NodeId, QueryOutcome, RequestEvent,
+    Action, ActionChange, AddedAction, ChangeResult, ControlOutcome, ControlQuestion, ModifyOutcome, NodeId, QueryOutcome, RefusalCode, RequestEvent,
     SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket,
 };
 use e2ap::{
@@ -76,7 +78,7 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
     let spec = SubscriptionSpec { event_trigger: vec![0x03, 0xE8], actions: vec![action] };
     let subscription = SubscriptionId(5);
     messages![
-        ("Hello", XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }),
+        ("Hello", XappMessage::Hello { lowest: LOWEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }),
         ("Welcome", RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: GlobalRicId::new(PLMN, 1) }),
         (
             "NodeUp",
@@ -164,6 +166,28 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
                 removed: vec![],
                 modified: vec![(RicActionId(1), RicTimeToWait::W1s)],
             }),
+        ),
+        ("SetArbiter", XappMessage::SetArbiter { is_offered: true }),
+        ("ArbiterSet", RicMessage::Request(RequestEvent::ArbiterSet { refusal: None })),
+        (
+            "ControlAsked",
+            RicMessage::Request(RequestEvent::ControlAsked(Box::new(ControlQuestion {
+                question: 17,
+                node,
+                function,
+                xapp: "b".into(),
+                with: "a".into(),
+                parameter: "rc/2/6/11".into(),
+                settings: "rc/2/6/11 = 50".into(),
+                left_ms: 500,
+                header: vec![0x01],
+                message: vec![0x02, 0x03],
+            }))),
+        ),
+        ("Decide", XappMessage::Decide { question: 17, accepts: true }),
+        (
+            "Decided",
+            RicMessage::Request(RequestEvent::Decided { question: 17, refusal: Some(RefusalCode::UnknownQuestion) }),
         ),
         (
             "NodeChanged",

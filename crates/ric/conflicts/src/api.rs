@@ -37,6 +37,8 @@ struct Conflicts {
     held: usize,
     /// The questions that wait for an answer.
     questions: usize,
+    /// The xApps that are arbiters now, in the order in which they are asked.
+    arbiters: Vec<String>,
 }
 
 /// The latest decisions on conflicts.
@@ -90,6 +92,9 @@ struct QuestionDocument {
     conflict: Conflict,
     /// The time that is left for the answer.
     left_ms: u64,
+    /// The arbiter that is asked, if one is connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arbiter: Option<String>,
 }
 
 /// The controls that wait.
@@ -154,6 +159,7 @@ pub(crate) fn routes(queue: &RequestQueue<Job<ConflictApp>>) -> Vec<Route> {
                     unreadable: counters.unreadable,
                     held: state.holders.count(now),
                     questions: state.questions.open().len(),
+                    arbiters: state.questions.arbiters().map(str::to_owned).collect(),
                 })));
             });
             Ok(job)
@@ -199,6 +205,7 @@ pub(crate) fn routes(queue: &RequestQueue<Job<ConflictApp>>) -> Vec<Route> {
                     settings: question.settings.iter().map(describe).collect(),
                     conflict: question.conflict.clone(),
                     left_ms: ms(question.deadline - ric.now()),
+                    arbiter: question.asked_of.and_then(|consumer| state.questions.arbiter(consumer)).map(|name| name.to_string()),
                 });
                 let questions = questions.collect();
                 reply.send(Ok(Response::ok(QuestionDocuments { questions })));

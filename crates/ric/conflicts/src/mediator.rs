@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ferric::e2::{
-    Consumer, ConsumerIdentity, ControlOutcome, Mediation, Mediator, Node, NodeId, ReleasedControl, RequestedControl,
-    Ticket, Time,
+    Consumer, ConsumerIdentity, ControlOutcome, ControlQuestion, Mediation, Mediator, Node, NodeId, RefusalCode,
+    ReleasedControl, RequestedControl, Ticket, Time,
 };
 use ferric::e2ap::RanFunctionId;
 
@@ -51,5 +51,22 @@ impl Mediator for SharedMediator {
 
     fn poll_release(&mut self) -> Option<ReleasedControl> {
         self.state().questions.poll_release()
+    }
+
+    fn set_arbiter(
+        &mut self,
+        consumer: Consumer,
+        identity: Option<&ConsumerIdentity>,
+        is_offered: bool,
+    ) -> Result<(), RefusalCode> {
+        self.state().set_arbiter(consumer, identity, is_offered)
+    }
+
+    fn poll_question(&mut self, now: Time) -> Option<(Consumer, ControlQuestion)> {
+        self.state().poll_question(now)
+    }
+
+    fn decide(&mut self, now: Time, consumer: Consumer, question: u64, accepts: bool) -> Result<(), RefusalCode> {
+        self.state().decide(consumer, question, accepts, now)
     }
 }

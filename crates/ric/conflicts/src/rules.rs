@@ -14,6 +14,8 @@ const MAX_ENTRIES: usize = 256;
 const MAX_PARAMETERS: usize = 64;
 /// The most nodes that a rule names.
 const MAX_NODES: usize = 256;
+/// The most arbiters.
+const MAX_ARBITERS: usize = 16;
 /// The longest name of an xApp, in octets.
 const MAX_NAME: usize = 256;
 /// The largest file, in octets.
@@ -27,7 +29,7 @@ const WINDOW: Duration = Duration::from_secs(2);
 /// The default of `degradation_percent`.
 const DEGRADATION: f64 = 20.0;
 
-const FILE: TableKeys = TableKeys { name: "the file", keys: &["unreadable", "xapp", "rule", "kpi"] };
+const FILE: TableKeys = TableKeys { name: "the file", keys: &["unreadable", "arbiters", "xapp", "rule", "kpi"] };
 const XAPP: TableKeys = TableKeys { name: "[[xapp]]", keys: &["name", "priority"] };
 const RULE: TableKeys = TableKeys {
     name: "[[rule]]",
@@ -190,6 +192,8 @@ pub struct ConflictRules {
     pub(crate) xapps: Vec<(String, i32)>,
     pub(crate) rules: Vec<Rule>,
     pub(crate) kpis: Vec<Kpi>,
+    /// The xApps that may be arbiters; the first one that is connected is asked.
+    pub(crate) arbiters: Vec<String>,
     /// Whether controls whose settings are not known are sent, though there are rules for their service model.
     pub(crate) passes_unreadable: bool,
 }
@@ -215,6 +219,12 @@ impl ConflictRules {
         let passes_unreadable = file.choice("unreadable", &[("refuse", false), ("pass", true)])?;
         let mut all =
             ConflictRules { passes_unreadable: passes_unreadable.unwrap_or(false), ..ConflictRules::default() };
+        for name in file.texts("arbiters", MAX_ARBITERS, "names of xApps")?.unwrap_or_default() {
+            if !is_name(name) || all.arbiters.iter().any(|other| other == name) {
+                return Err(file.invalid("arbiters", "different names of 1 to 256 printable characters"));
+            }
+            all.arbiters.push(name.to_owned());
+        }
         for table in file.tables("xapp", &XAPP, MAX_ENTRIES)? {
             let name = name(&table, "name", "the name of the xApp, or that in its certificate")?;
             let name = name.ok_or_else(|| table.missing("name", "each xApp has a name"))?;
@@ -238,6 +248,10 @@ impl ConflictRules {
                 return Err(table.invalid("name", format!("there are two KPIs `{}`", kpi.name)));
             }
             all.kpis.push(kpi);
+        }
+        let mut policies = all.rules.iter().map(|rule| rule.policy).chain(all.kpis.iter().map(|kpi| kpi.policy));
+        if !all.arbiters.is_empty() && !policies.any(|policy| matches!(policy, Policy::Ask { .. })) {
+            return Err(file.invalid("arbiters", "no rule has the policy `ask`"));
         }
         if all.rules.is_empty() && all.kpis.is_empty() {
             return Err(file.missing("rule", "at least one [[rule]] or [[kpi]]"));
@@ -268,10 +282,14 @@ pub(crate) fn is_for(nodes: Option<&[String]>, node: &str) -> bool {
 
 fn name(table: &Table<'_>, key: &'static str, expected: &str) -> Result<Option<String>, Error> {
     let Some(name) = table.text(key, expected)? else { return Ok(None) };
-    if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+    if !is_name(name) {
         return Err(table.invalid(key, "a name has 1 to 256 printable characters"));
     }
     Ok(Some(name.to_owned()))
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= MAX_NAME && !name.chars().any(char::is_control)
 }
 
 fn milliseconds(table: &Table<'_>, key: &'static str, default: Duration) -> Result<Duration, Error> {
@@ -405,6 +423,9 @@ mod tests {
                 "there are two xApps `a`",
             ),
             ("[[xapp]]\nname = \"\"\npriority = 1\n".to_owned(), "a name has 1 to 256"),
+            ("arbiters = [\"a\"]\n".to_owned() + &rule("policy = \"first\""), "no rule has the policy `ask`"),
+            ("arbiters = [\"a\", \"a\"]\n".to_owned() + &rule("policy = \"ask\""), "different names"),
+            ("arbiters = [\"\"]\n".to_owned() + &rule("policy = \"ask\""), "different names"),
         ];
         for (text, reason) in cases {
             let error = ConflictRules::parse(&text).unwrap_err().to_string();

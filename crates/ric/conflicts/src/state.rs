@@ -125,6 +125,7 @@ impl State {
             self.watches = Watches::default();
             self.blocks.retain(|block| rules.kpis.iter().any(|kpi| kpi.name == block.kpi));
         }
+        self.questions.retain_arbiters(&rules.arbiters);
         self.rules = rules;
         is_changed
     }

@@ -10,7 +10,7 @@ use e2ap::{Cause, CauseMisc, RanFunctionId};
 
 use super::control::ControlOrder;
 use super::records::Control;
-use super::{Consumer, ControlOutcome, Controller, Misuse, Node, NodeId, Ticket};
+use super::{Consumer, ControlOutcome, Controller, Event, Misuse, Node, NodeId, RefusalCode, RequestEvent, Ticket};
 use crate::{Time, XappRights};
 
 /// Who a consumer is.
@@ -96,6 +96,31 @@ pub struct ReleasedControl {
     pub refusal: Option<Cause>,
 }
 
+/// A control that waits for the decision of an arbiter, which is a consumer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlQuestion {
+    /// Its number.
+    pub question: u64,
+    /// The node.
+    pub node: NodeId,
+    /// The RAN function.
+    pub function: RanFunctionId,
+    /// The consumer that requests it, at most 1024 octets, as the following texts.
+    pub xapp: String,
+    /// The consumer that it is in conflict with.
+    pub with: String,
+    /// The parameter of the conflict, and what it is of.
+    pub parameter: String,
+    /// What the control sets.
+    pub settings: String,
+    /// The time that is left for the answer, in milliseconds.
+    pub left_ms: u32,
+    /// The control header.
+    pub header: Vec<u8>,
+    /// The control message.
+    pub message: Vec<u8>,
+}
+
 /// Decides on controls before they are sent. It is called by the controller and must not block.
 pub trait Mediator: fmt::Debug + Send {
     /// Decides on a control.
@@ -113,7 +138,7 @@ pub trait Mediator: fmt::Debug + Send {
     /// Notes that a node is lost.
     fn node_lost(&mut self, now: Time, node: NodeId);
 
-    /// Returns when [`Mediator::handle_timeout`] must be called: at once if there is a control to release.
+    /// Returns when [`Mediator::handle_timeout`] must be called: at once if there is a control to release, or a question to ask.
     fn poll_timeout(&self) -> Option<Time>;
 
     /// Processes what is due.
@@ -121,6 +146,27 @@ pub trait Mediator: fmt::Debug + Send {
 
     /// Returns the next control that has waited long enough.
     fn poll_release(&mut self) -> Option<ReleasedControl>;
+
+    /// A consumer offers itself as an arbiter, or is none any more.
+    ///
+    /// # Errors
+    /// If it may not be one. A mediator without arbiters admits none.
+    fn set_arbiter(&mut self, _: Consumer, _: Option<&ConsumerIdentity>, is_offered: bool) -> Result<(), RefusalCode> {
+        if is_offered { Err(RefusalCode::NotAllowed) } else { Ok(()) }
+    }
+
+    /// Returns the next question, and the arbiter that it is for.
+    fn poll_question(&mut self, _: Time) -> Option<(Consumer, ControlQuestion)> {
+        None
+    }
+
+    /// An arbiter decides on a control that waits.
+    ///
+    /// # Errors
+    /// If the consumer was not asked, or the control does not wait any more.
+    fn decide(&mut self, _: Time, _: Consumer, _question: u64, _accepts: bool) -> Result<(), RefusalCode> {
+        Err(RefusalCode::NotAllowed)
+    }
 }
 
 impl Controller {
@@ -138,6 +184,29 @@ impl Controller {
     #[must_use]
     pub fn identity(&self, consumer: Consumer) -> Option<&ConsumerIdentity> {
         self.identities.get(&consumer)
+    }
+
+    /// Offers a consumer as an arbiter on conflicts between controls, or takes it back. It is asked by
+    /// [`RequestEvent::ControlAsked`].
+    ///
+    /// # Errors
+    /// If it may not be one.
+    pub fn set_arbiter(&mut self, consumer: Consumer, is_offered: bool) -> Result<(), RefusalCode> {
+        let identity = self.identities.get(&consumer);
+        match &mut self.mediator {
+            Some(mediator) => mediator.set_arbiter(consumer, identity, is_offered),
+            None if is_offered => Err(RefusalCode::NotAllowed),
+            None => Ok(()),
+        }
+    }
+
+    /// Decides on a control that waits, as its arbiter.
+    ///
+    /// # Errors
+    /// If the consumer was not asked, or the control does not wait any more.
+    pub fn decide(&mut self, now: Time, consumer: Consumer, question: u64, accepts: bool) -> Result<(), RefusalCode> {
+        let mediator = self.mediator.as_mut().ok_or(RefusalCode::NotAllowed)?;
+        mediator.decide(now, consumer, question, accepts)
     }
 
     /// Tells the mediator that a consumer has no right to a control.
@@ -161,6 +230,9 @@ impl Controller {
         mediator.handle_timeout(now);
         while let Some(released) = self.mediator.as_mut().and_then(|mediator| mediator.poll_release()) {
             self.end_wait(now, &released);
+        }
+        while let Some((consumer, question)) = self.mediator.as_mut().and_then(|mediator| mediator.poll_question(now)) {
+            self.events.push_back(Event::Request { consumer, event: RequestEvent::ControlAsked(Box::new(question)) });
         }
     }
 

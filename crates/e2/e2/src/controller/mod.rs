@@ -68,7 +68,7 @@ pub use config::ControllerConfig;
 pub use event::{EndedControl, Event, Indication, LostReason, Routed};
 pub use ids::{Consumer, NodeId, SubscriptionId, Ticket};
 pub use indication::Route;
-pub use mediation::{ConsumerIdentity, Mediation, Mediator, ReleasedControl, RequestedControl};
+pub use mediation::{ConsumerIdentity, ControlQuestion, Mediation, Mediator, ReleasedControl, RequestedControl};
 pub use node::{Components, Node, RanFunction};
 pub use outcomes::{
     ConnectionOutcome, ControlOutcome, Misuse, ModifyOutcome, QueryOutcome, RefusalCode, RequestEvent, SubscribeError,

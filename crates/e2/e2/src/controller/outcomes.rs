@@ -6,6 +6,7 @@ use core::time::Duration;
 use e2ap::{Cause, ProcedureCode, RicActionId, RicTimeToWait, Version};
 
 use super::ids::{NodeId, SubscriptionId, Ticket};
+use super::mediation::ControlQuestion;
 use crate::{ChangeResult, ConnectionResult};
 
 /// What happened to a subscription, control or query of a consumer.
@@ -96,6 +97,22 @@ pub enum RequestEvent {
         ticket: Ticket,
         /// Its outcome.
         outcome: QueryOutcome,
+    },
+    /// The consumer is asked, as an arbiter, about a control of another one. It answers by
+    /// [`Controller::decide`](super::Controller::decide).
+    ControlAsked(Box<ControlQuestion>),
+    /// Whether the xApp is an arbiter now, as it has offered. Only xApps see this and the following:
+    /// [`Controller::set_arbiter`](super::Controller::set_arbiter) returns it.
+    ArbiterSet {
+        /// Why it is none; `None` if it is one, or is none any more as it wants.
+        refusal: Option<RefusalCode>,
+    },
+    /// What became of a decision of the xApp.
+    Decided {
+        /// The number of the question.
+        question: u64,
+        /// Why the decision does not count; `None` if it does.
+        refusal: Option<RefusalCode>,
     },
 }
 
@@ -364,6 +381,8 @@ pub enum RefusalCode {
     NotAllowed = 13,
     /// The node reads slowly, and the xApp's share of what may wait to be sent to it is used up.
     NodeBusy = 14,
+    /// No such question: it was answered, or its time is over.
+    UnknownQuestion = 15,
 }
 
 impl fmt::Display for RefusalCode {
@@ -384,7 +403,8 @@ impl fmt::Display for RefusalCode {
             RefusalCode::NodeBusy => {
                 "too much of this xApp waits to be sent to the node, which reads slowly; try again later"
             }
-            RefusalCode::NotAllowed => "the rights of the xApp's certificate do not allow this",
+            RefusalCode::NotAllowed => "the rights of the xApp's certificate, or the rules of the RIC, do not allow this",
+            RefusalCode::UnknownQuestion => "no such question: it was answered, or its time is over",
         })
     }
 }
@@ -407,6 +427,7 @@ impl RefusalCode {
             12 => RefusalCode::Shared,
             13 => RefusalCode::NotAllowed,
             14 => RefusalCode::NodeBusy,
+            15 => RefusalCode::UnknownQuestion,
             _ => return None,
         })
     }

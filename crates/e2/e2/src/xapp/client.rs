@@ -3,7 +3,7 @@
 
 use e2ap::{Cause, RanFunctionId, RicActionId};
 
-use super::protocol::{PROTOCOL_VERSION, XappMessage};
+use super::protocol::{LOWEST_PROTOCOL_VERSION, PROTOCOL_VERSION, XappMessage};
 use crate::{NodeId, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket};
 
 /// The xApp's side of one association.
@@ -26,7 +26,7 @@ impl XappClient {
             end -= 1;
         }
         let name = name[..end].to_owned();
-        XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name }.encode(out);
+        XappMessage::Hello { lowest: LOWEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name }.encode(out);
     }
 
     /// Subscribes to a RAN function. The returned ticket identifies the outcome.
@@ -105,6 +105,16 @@ impl XappClient {
         let call_process_id = call_process_id.map(<[u8]>::to_vec);
         XappMessage::Control { ticket, node, function, ack, call_process_id, header, message }.encode(out);
         ticket
+    }
+
+    /// Offers to be an arbiter, or takes that back. Only in a session of version 4 or later.
+    pub fn set_arbiter(&mut self, is_offered: bool, out: &mut Vec<u8>) {
+        XappMessage::SetArbiter { is_offered }.encode(out);
+    }
+
+    /// Decides on a control that waits. Only in a session of version 4 or later.
+    pub fn decide(&mut self, question: u64, accepts: bool, out: &mut Vec<u8>) {
+        XappMessage::Decide { question, accepts }.encode(out);
     }
 
     fn ticket(&mut self) -> Ticket {

@@ -5,10 +5,10 @@ use e2ap::{RanFunctionRevision, RicActionId, Version};
 use super::protocol::{Envelope, FunctionInfo, NodeInfo, ProtocolError, RicMessage, XappMessage};
 use super::wire::{
     MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_ENCODING, MAX_FUNCTIONS, MAX_NAME, MAX_OID, MAX_REVISION,
-    Take, Taken, kind,
+    MAX_TEXT, Take, Taken, kind,
 };
 use crate::{
-    ActionChange, AddedAction, ChangeResult, ControlOutcome, ModifyOutcome, NodeId, QueryOutcome, RequestEvent,
+    ActionChange, AddedAction, ChangeResult, ControlOutcome, ControlQuestion, ModifyOutcome, NodeId, QueryOutcome, RequestEvent,
     SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec,
     SubscriptionTimes, Ticket,
 };
@@ -113,6 +113,8 @@ impl XappMessage {
             kind::ANSWER_CHANGE => {
                 XappMessage::AnswerChange { subscription: SubscriptionId(take.u32()?), refused: take.causes()? }
             }
+            kind::SET_ARBITER => XappMessage::SetArbiter { is_offered: take.flag()? },
+            kind::DECIDE => XappMessage::Decide { question: take.u64()?, accepts: take.flag()? },
             other => return Err(ProtocolError::UnknownMessage(other)),
         })
     }
@@ -230,6 +232,22 @@ impl<'a> RicMessage<'a> {
                     _ => return Err(ProtocolError::BadField),
                 },
             }),
+            kind::CONTROL_ASKED => RicMessage::Request(RequestEvent::ControlAsked(Box::new(ControlQuestion {
+                question: take.u64()?,
+                node: NodeId(take.u32()?),
+                function: take.function()?,
+                xapp: take.text(MAX_TEXT)?,
+                with: take.text(MAX_TEXT)?,
+                parameter: take.text(MAX_TEXT)?,
+                settings: take.text(MAX_TEXT)?,
+                left_ms: take.u32()?,
+                header: take.octets(MAX_BLOB)?.to_vec(),
+                message: take.octets(MAX_BLOB)?.to_vec(),
+            }))),
+            kind::ARBITER_SET => RicMessage::Request(RequestEvent::ArbiterSet { refusal: take.refusal()? }),
+            kind::DECIDED => {
+                RicMessage::Request(RequestEvent::Decided { question: take.u64()?, refusal: take.refusal()? })
+            }
             kind::DROPPED => RicMessage::Dropped { reports: take.u64()? },
             kind::REFUSED => RicMessage::Refused(take.code()?),
             other => return Err(ProtocolError::UnknownMessage(other)),

@@ -65,6 +65,10 @@ impl XappMessage {
             XappMessage::AnswerChange { subscription, refused } => {
                 put.u8(kind::ANSWER_CHANGE).u32(subscription.0).causes(refused);
             }
+            XappMessage::SetArbiter { is_offered } => drop(put.u8(kind::SET_ARBITER).u8((*is_offered).into())),
+            XappMessage::Decide { question, accepts } => {
+                put.u8(kind::DECIDE).u64(*question).u8((*accepts).into());
+            }
         }
     }
 }
@@ -157,6 +161,17 @@ fn put_event(put: &mut Put<'_>, event: &RequestEvent) {
                 ControlOutcome::TimedOut => put.u8(4),
                 ControlOutcome::NodeLost => put.u8(5),
             };
+        }
+        RequestEvent::ControlAsked(asked) => {
+            put.u8(kind::CONTROL_ASKED).u64(asked.question).u32(asked.node.0).u16(asked.function.0);
+            for text in [&asked.xapp, &asked.with, &asked.parameter, &asked.settings] {
+                put.octets(text.as_bytes());
+            }
+            put.u32(asked.left_ms).octets(&asked.header).octets(&asked.message);
+        }
+        RequestEvent::ArbiterSet { refusal } => drop(put.u8(kind::ARBITER_SET).refusal(*refusal)),
+        RequestEvent::Decided { question, refusal } => {
+            put.u8(kind::DECIDED).u64(*question).refusal(*refusal);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::outbox::Outbox;
-use crate::xapp::protocol::{PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
+use crate::xapp::protocol::{LOWEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
 use crate::xapp::wire::MAX_REVISION;
 use crate::{
     AssocId, CloseReason, Consumer, ConsumerIdentity, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, NodeId,
@@ -53,6 +53,8 @@ pub(super) enum Session {
     Greeting,
     Open {
         consumer: Consumer,
+        /// The version of the protocol.
+        version: u16,
         /// The name for the log.
         name: String,
         /// The number of invalid or unauthorized commands; a notice reports each power of two.
@@ -158,13 +160,17 @@ impl XappHost {
         let session = match self.sessions.get(&assoc) {
             None => return, // refused, and not closed yet
             Some(Session::Greeting) => None,
-            Some(Session::Open { consumer, .. }) => Some(*consumer),
+            Some(Session::Open { consumer, version, .. }) => Some((*consumer, *version)),
         };
         let message = match (XappMessage::decode(pdu), session) {
             (Ok(XappMessage::Hello { lowest, highest, name }), None) => {
                 return self.hello(now, assoc, lowest..=highest, name, controller);
             }
-            (Ok(message), Some(_)) => message,
+            (Ok(message), Some((_, version))) if message.since() <= version => message,
+            (Ok(_), Some(_)) => {
+                let what = "a message that the version of its session does not have";
+                return self.reject(now, assoc, RefusalCode::Protocol, what, controller);
+            }
             (Ok(_), None) => {
                 return self.reject(now, assoc, RefusalCode::Protocol, "the first message is not Hello", controller);
             }
@@ -182,7 +188,7 @@ impl XappHost {
                 return self.reject(now, assoc, RefusalCode::Protocol, "not a message of the protocol", controller);
             }
         };
-        let Some(consumer) = session else { return };
+        let Some((consumer, _)) = session else { return };
         if let Some(refusal) = self.denial(assoc, &message, controller) {
             if let XappMessage::Control { node, function, .. } = &message {
                 controller.control_not_allowed(now, consumer, *node, *function);
@@ -235,6 +241,20 @@ impl XappHost {
                     self.send_event(assoc, RequestEvent::Queried { ticket, outcome });
                 }
             }
+            XappMessage::SetArbiter { is_offered } => {
+                let refusal = controller.set_arbiter(consumer, is_offered).err();
+                if refusal.is_some() {
+                    self.misused(assoc, "an offer to be an arbiter, which the rules on conflicts do not allow");
+                }
+                self.send_event(assoc, RequestEvent::ArbiterSet { refusal });
+            }
+            XappMessage::Decide { question, accepts } => {
+                let refusal = controller.decide(now, consumer, question, accepts).err();
+                if refusal.is_some() {
+                    self.misused(assoc, "a decision that it was not asked for, or that is late");
+                }
+                self.send_event(assoc, RequestEvent::Decided { question, refusal });
+            }
             XappMessage::Hello { .. } => {
                 self.reject(now, assoc, RefusalCode::Protocol, "a second Hello", controller);
             }
@@ -249,7 +269,8 @@ impl XappHost {
         name: String,
         controller: &mut Controller,
     ) {
-        if !versions.contains(&PROTOCOL_VERSION) {
+        let version = PROTOCOL_VERSION.min(*versions.end());
+        if version < LOWEST_PROTOCOL_VERSION || !versions.contains(&version) {
             return self.reject(now, assoc, RefusalCode::Version, "no common protocol version", controller);
         }
         let consumer = self.next_consumer();
@@ -265,9 +286,9 @@ impl XappHost {
         let unannounced = self.announced.clone();
         let (changed, hidden) = (BTreeSet::new(), BTreeSet::new());
         self.sessions
-            .insert(assoc, Session::Open { consumer, name, misuses: 0, unannounced, changed, hidden, behind: false });
+            .insert(assoc, Session::Open { consumer, version, name, misuses: 0, unannounced, changed, hidden, behind: false });
         self.by_consumer.insert(consumer, assoc);
-        self.send(assoc, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
+        self.send(assoc, &RicMessage::Welcome { version, ric_id: controller.ric_id() });
         self.handle_room(assoc);
     }
 

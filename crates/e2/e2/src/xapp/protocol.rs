@@ -6,8 +6,10 @@ use e2ap::{Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevisio
 
 use crate::{NodeId, RefusalCode, RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket};
 
-/// The supported version of the protocol.
-pub const PROTOCOL_VERSION: u16 = 3;
+/// The latest supported version of the protocol.
+pub const PROTOCOL_VERSION: u16 = 4;
+/// The earliest supported version: it has no arbiters.
+pub const LOWEST_PROTOCOL_VERSION: u16 = 3;
 
 /// The octets of an envelope before its PDU.
 pub const ENVELOPE_OCTETS: usize = 13;
@@ -128,6 +130,28 @@ pub enum XappMessage {
         /// Actions to keep unchanged, and why.
         refused: Vec<(RicActionId, Cause)>,
     },
+    /// Be an arbiter on conflicts between controls, or none any more. Since version 4.
+    SetArbiter {
+        /// Whether it offers to be one.
+        is_offered: bool,
+    },
+    /// Decide on a control that waits. Since version 4.
+    Decide {
+        /// The number of the question.
+        question: u64,
+        /// Whether the control is sent.
+        accepts: bool,
+    },
+}
+
+impl XappMessage {
+    /// The first version of the protocol that has the message.
+    pub(super) const fn since(&self) -> u16 {
+        match self {
+            XappMessage::SetArbiter { .. } | XappMessage::Decide { .. } => 4,
+            _ => LOWEST_PROTOCOL_VERSION,
+        }
+    }
 }
 
 /// A message of a RIC.

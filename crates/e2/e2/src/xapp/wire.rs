@@ -22,6 +22,8 @@ pub(crate) const MAX_OID: usize = 1000;
 pub(super) const MAX_REVISION: usize = 16;
 /// Octets of a definition, a trigger, a header, a message.
 pub(super) const MAX_BLOB: usize = 1 << 20;
+/// Octets of each text of a question to an arbiter.
+pub(super) const MAX_TEXT: usize = 1024;
 /// Functions of a node.
 pub(crate) const MAX_FUNCTIONS: usize = 256;
 /// Actions of an active subscription.
@@ -42,6 +44,8 @@ pub(super) mod kind {
     pub const MODIFY: u8 = 0x05;
     pub const QUERY: u8 = 0x06;
     pub const ANSWER_CHANGE: u8 = 0x07;
+    pub const SET_ARBITER: u8 = 0x08;
+    pub const DECIDE: u8 = 0x09;
     pub const WELCOME: u8 = 0x81;
     pub const NODE_UP: u8 = 0x82;
     pub const NODE_LOST: u8 = 0x83;
@@ -59,6 +63,9 @@ pub(super) mod kind {
     pub const MODIFIED: u8 = 0x8F;
     pub const QUERIED: u8 = 0x90;
     pub const CHANGE_REQUIRED: u8 = 0x91;
+    pub const CONTROL_ASKED: u8 = 0x92;
+    pub const ARBITER_SET: u8 = 0x93;
+    pub const DECIDED: u8 = 0x94;
 }
 
 impl Envelope<'_> {
@@ -137,6 +144,9 @@ impl Put<'_> {
             Some(octets) => self.u8(1).octets(octets),
             None => self.u8(0),
         }
+    }
+    pub fn refusal(&mut self, refusal: Option<RefusalCode>) -> &mut Self {
+        self.u8(refusal.map_or(0, |code| code as u8))
     }
     pub fn ids(&mut self, ids: &[RicActionId]) -> &mut Self {
         self.u16(ids.len() as u16);
@@ -277,6 +287,12 @@ impl<'a> Take<'a> {
     }
     pub fn code(&mut self) -> Taken<RefusalCode> {
         RefusalCode::from_number(self.u8()?).ok_or(ProtocolError::BadField)
+    }
+    pub fn refusal(&mut self) -> Taken<Option<RefusalCode>> {
+        match self.u8()? {
+            0 => Ok(None),
+            code => RefusalCode::from_number(code).map(Some).ok_or(ProtocolError::BadField),
+        }
     }
 }
 

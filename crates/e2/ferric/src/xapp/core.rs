@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use e2::topology::{UeReference, UeSource};
 use e2::xapp::NodeInfo;
 use e2::{
-    Action, ControlOutcome, NodeId, RequestEvent, SubscribeError, SubscriptionId, SubscriptionOrder, SubscriptionSpec,
+    Action, ControlOutcome, ControlQuestion, NodeId, RefusalCode, RequestEvent, SubscribeError, SubscriptionId, SubscriptionOrder, SubscriptionSpec,
     Ticket,
 };
 use e2ap::{RanFunctionId, RicActionId, RicActionType};
@@ -16,6 +16,7 @@ use e2sm::common::RrcMessageId;
 use e2sm::{Arena, Wire, rc, slice};
 use per::Gather;
 
+use super::arbiter::{self, ConflictQuestion};
 use super::configuration::{self, CellConfiguration};
 use super::control::PendingControl;
 use super::cpu::{self, CpuReader, CpuReport};
@@ -58,6 +59,8 @@ pub(super) struct Core {
     pub controls: HashMap<Ticket, PendingControl>,
     /// Queries without an answer, each with the name of its node.
     pub queries: HashMap<Ticket, (String, Reply<Vec<CellQueried>>)>,
+    /// Decisions on conflicts without an answer, by the number of the question, each with the name of the node.
+    pub decisions: HashMap<u64, (String, Reply<()>)>,
     /// The slices of nodes, as each has reported them last.
     pub slices: BTreeMap<NodeId, slice::IndicationMessage<'static>>,
     waiting: Vec<(Instant, Waiting)>,
@@ -99,6 +102,12 @@ pub(super) enum Purpose {
     Cpus {
         period_ms: u32,
         buffer: Arc<Buffer<CpuReport>>,
+    },
+    /// Questions to an arbiter, with what answers need: without subscriptions.
+    Conflicts {
+        buffer: Arc<Buffer<ConflictQuestion>>,
+        session: Weak<Session>,
+        deadline: Duration,
     },
     /// Events of the session: without subscriptions.
     Events(Arc<Buffer<Event>>),
@@ -181,6 +190,7 @@ impl Core {
             requested: HashMap::new(),
             controls: HashMap::new(),
             queries: HashMap::new(),
+            decisions: HashMap::new(),
             slices: BTreeMap::new(),
             waiting: Vec::new(),
             has_changed: false,
@@ -291,6 +301,7 @@ impl Core {
                 Purpose::Configuration { buffer, .. } => buffer.end(error.clone()),
                 Purpose::RrcMessages { buffer, .. } => buffer.end(error.clone()),
                 Purpose::Cpus { buffer, .. } => buffer.end(error.clone()),
+                Purpose::Conflicts { buffer, .. } => buffer.end(error.clone()),
                 Purpose::Policy(_) | Purpose::HandoverRules(_) => {}
             }
         }
@@ -298,6 +309,7 @@ impl Core {
         self.requested.clear();
         self.controls.clear();
         self.queries.clear();
+        self.decisions.clear();
         self.waiting.clear();
     }
 
@@ -324,11 +336,17 @@ impl Core {
             XappEvent::Disconnected { .. } => {
                 if !std::mem::replace(&mut self.is_lost, true) {
                     self.tell(&Event::RicLost);
+                    // the questions are lost with it
+                    let lost = self.decisions.drain().map(|(_, of)| of);
+                    lost.for_each(|of| arbiter::answer(of, Some(RefusalCode::UnknownQuestion)));
                 }
             }
             XappEvent::Reconnected(_) => {
                 self.is_lost = false;
                 self.tell(&Event::RicBack);
+                if self.is_arbiter() && !commands.set_arbiter(true) {
+                    self.arbiter_set(Some(RefusalCode::Version));
+                }
             }
             XappEvent::Verified { .. } => {}
         }
@@ -433,14 +451,59 @@ impl Core {
         }
         let id = StreamId(self.next_stream);
         self.next_stream += 1;
+        let is_offer = matches!(purpose, Purpose::Conflicts { .. });
         let stream = Stream { purpose, node, nodes: HashMap::new(), reply: Some(reply), first_refusal: None };
         self.streams.insert(id, stream);
-        self.subscribe_stream(id, commands);
+        match is_offer {
+            false => self.subscribe_stream(id, commands),
+            true if commands.set_arbiter(true) => {}
+            true => self.arbiter_set(Some(RefusalCode::Version)),
+        }
+    }
+
+    /// Whether this xApp offers itself as an arbiter.
+    fn is_arbiter(&self) -> bool {
+        self.streams.values().any(|stream| matches!(stream.purpose, Purpose::Conflicts { .. }))
+    }
+
+    /// Handles the answer to the offer: streams of questions begin, or end.
+    fn arbiter_set(&mut self, refusal: Option<RefusalCode>) {
+        let refused = |code| Error::RefusedByRic { node: "an arbiter".to_owned(), code };
+        for (id, stream) in &mut self.streams {
+            let Purpose::Conflicts { buffer, .. } = &stream.purpose else { continue };
+            match (stream.reply.take(), refusal) {
+                (Some(reply), None) => reply.send(Ok(*id)),
+                (Some(reply), Some(code)) => reply.send(Err(refused(code))),
+                (None, None) => {}
+                (None, Some(code)) => buffer.end(Some(refused(code))),
+            }
+        }
+        if refusal.is_some() {
+            self.streams.retain(|_, stream| !matches!(stream.purpose, Purpose::Conflicts { .. }));
+        }
+    }
+
+    /// Passes a question to the streams of questions.
+    fn control_asked(&self, asked: &ControlQuestion) {
+        let Some(node) = self.nodes.get(&asked.node) else { return };
+        for stream in self.streams.values() {
+            if let Purpose::Conflicts { buffer, session, deadline } = &stream.purpose
+                && let Some(session) = session.upgrade()
+            {
+                let handle = Handle { session, deadline: *deadline, verify: None };
+                buffer.push(ConflictQuestion::new(Arc::clone(&node.name), asked.clone(), handle));
+            }
+        }
     }
 
     /// Removes a stream and its subscriptions.
     pub fn remove_stream(&mut self, commands: &mut Commands<'_>, id: StreamId) {
-        self.streams.remove(&id);
+        let removed = self.streams.remove(&id);
+        let was_arbiter = removed.is_some_and(|stream| matches!(stream.purpose, Purpose::Conflicts { .. }));
+        if was_arbiter && !self.is_arbiter() {
+            // a RIC without arbiters has not admitted it
+            let _ = commands.set_arbiter(false);
+        }
         let is_of_it =
             |subscribed: &Subscribed| matches!(subscribed, Subscribed::Stream { stream, .. } if *stream == id);
         for (subscription, _) in self.subscriptions.extract_if(|_, subscribed| is_of_it(subscribed)) {
@@ -494,7 +557,7 @@ impl Core {
                 Purpose::Configuration { names, .. } => configuration::plan(node, names),
                 Purpose::RrcMessages { kinds, .. } => rrc::plan(node, kinds),
                 Purpose::Cpus { period_ms, .. } => cpu::plan(node, *period_ms),
-                Purpose::Events(_) => Ok(Vec::new()),
+                Purpose::Events(_) | Purpose::Conflicts { .. } => Ok(Vec::new()),
             };
             match planned {
                 Ok(mut planned) => {
@@ -559,6 +622,13 @@ impl Core {
                 }
             }
             RequestEvent::Controlled { ticket, outcome } => self.handle_controlled(ticket, outcome),
+            RequestEvent::ControlAsked(asked) => self.control_asked(&asked),
+            RequestEvent::ArbiterSet { refusal } => self.arbiter_set(refusal),
+            RequestEvent::Decided { question, refusal } => {
+                if let Some(of) = self.decisions.remove(&question) {
+                    arbiter::answer(of, refusal);
+                }
+            }
             _ => {}
         }
     }
@@ -725,6 +795,10 @@ impl Stream {
     /// Replies once it is known whether there will be records: a node has accepted, all have refused, or there is none.
     /// Returns whether it was refused, so that the stream has no reader.
     fn settle(&mut self, id: StreamId) -> bool {
+        // the RIC answers an offer to be an arbiter, not nodes
+        if matches!(self.purpose, Purpose::Conflicts { .. }) {
+            return false;
+        }
         if self.reply.is_none() || self.nodes.values().any(|state| *state == AtNode::Requested) {
             return false;
         }

@@ -18,6 +18,8 @@
 //! the feature `xapp-raw`.
 
 #[cfg(feature = "xapp")]
+mod arbiter;
+#[cfg(feature = "xapp")]
 mod configuration;
 #[cfg(feature = "xapp")]
 mod control;
@@ -61,6 +63,8 @@ pub mod tc;
 #[cfg(feature = "xapp")]
 mod ue;
 
+#[cfg(feature = "xapp")]
+pub use arbiter::ConflictQuestion;
 #[cfg(feature = "xapp")]
 pub use configuration::CellConfiguration;
 #[cfg(feature = "xapp")]

@@ -3,13 +3,27 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ferric::e2::{Mediation, ReleasedControl, RequestedControl, Time};
+use ferric::e2::{
+    Consumer, ConsumerIdentity, ControlQuestion, Mediation, RefusalCode, ReleasedControl, RequestedControl, Time,
+};
 use ferric::e2ap::Cause;
 
 use super::{Asked, CONFLICT, Grant, LIMIT, NO_ANSWER, Pending, State};
-use crate::decision::{Action, Conflict, Decision, Kind};
+use crate::decision::{Action, Conflict, Decision, Kind, describe};
 use crate::questions::Question;
 use crate::rules::Policy;
+
+/// The longest text of a question over the RIC-xApp protocol, in octets.
+const MAX_TEXT: usize = 1024;
+
+/// A text within its bound.
+fn bounded(text: &str) -> String {
+    let mut end = text.len().min(MAX_TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}
 
 impl State {
     pub(super) fn ask(
@@ -43,6 +57,7 @@ impl State {
                 ack: control.ack,
                 refusal: None,
             },
+            asked_of: None,
         };
         if !self.questions.add(question) {
             let limit = Conflict {
@@ -56,15 +71,68 @@ impl State {
         Mediation::Hold
     }
 
+    /// Makes an xApp an arbiter, if the rules allow it.
+    pub fn set_arbiter(
+        &mut self,
+        consumer: Consumer,
+        identity: Option<&ConsumerIdentity>,
+        is_offered: bool,
+    ) -> Result<(), RefusalCode> {
+        if !is_offered {
+            self.questions.remove_arbiter(consumer);
+            return Ok(());
+        }
+        let identity = identity.ok_or(RefusalCode::NotAllowed)?;
+        match self.questions.add_arbiter(consumer, &identity.name, &self.rules.arbiters) {
+            true => Ok(()),
+            false => Err(RefusalCode::NotAllowed),
+        }
+    }
+
+    /// Returns the next question that an arbiter is to get.
+    pub fn poll_question(&mut self, now: Time) -> Option<(Consumer, ControlQuestion)> {
+        let (consumer, question) = self.questions.poll_unsent()?;
+        let left = question.deadline - now;
+        let settings: Vec<_> = question.settings.iter().map(describe).collect();
+        let Conflict { with, parameter, scope, .. } = &question.conflict;
+        let parameter = if scope.is_empty() { parameter.clone() } else { format!("{parameter} of {scope}") };
+        let question = ControlQuestion {
+            question: question.number,
+            node: question.node,
+            function: question.control.function,
+            xapp: bounded(&question.xapp),
+            with: bounded(with.as_deref().unwrap_or_default()),
+            parameter: bounded(&parameter),
+            settings: bounded(&settings.join("; ")),
+            left_ms: u32::try_from(left.as_millis()).unwrap_or(u32::MAX),
+            header: question.control.content.0.clone(),
+            message: question.control.content.1.clone(),
+        };
+        Some((consumer, question))
+    }
+
+    /// Takes the decision of an arbiter.
+    pub fn decide(&mut self, consumer: Consumer, number: u64, accepts: bool, now: Time) -> Result<(), RefusalCode> {
+        let arbiter = self.questions.arbiter(consumer).ok_or(RefusalCode::NotAllowed)?;
+        let question = self.questions.open().iter().find(|question| question.number == number);
+        // after the deadline the default counts, which follows at once
+        let question = question.filter(|question| question.deadline > now).ok_or(RefusalCode::UnknownQuestion)?;
+        if question.asked_of != Some(consumer) {
+            return Err(RefusalCode::NotAllowed);
+        }
+        self.answer_of(number, accepts, &format!("the arbiter {arbiter}"), now).ok_or(RefusalCode::UnknownQuestion)
+    }
+
     /// Answers a question. `None`: there is no such question any more.
     pub fn answer(&mut self, number: u64, accepts: bool, now: Time) -> Option<()> {
+        self.answer_of(number, accepts, "an arbiter over REST", now)
+    }
+
+    fn answer_of(&mut self, number: u64, accepts: bool, who: &str, now: Time) -> Option<()> {
         let question = self.questions.take(number)?;
-        let (reason, word) = match accepts {
-            true => ("the arbiter accepts it", "accepted"),
-            false => ("the arbiter refuses it", "refused"),
-        };
+        let (verb, word) = if accepts { ("accepts", "accepted") } else { ("refuses", "refused") };
         self.count_answer(word, 1);
-        self.settle(question, accepts, reason, CONFLICT, now);
+        self.settle(question, accepts, &format!("{who} {verb} it"), CONFLICT, now);
         Some(())
     }
 

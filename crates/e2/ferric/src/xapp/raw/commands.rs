@@ -7,6 +7,9 @@ use super::session_state::{PendingRequest, SessionState};
 use super::verify::Verifications;
 use super::{TooManyVerifications, Verification};
 
+/// The first version of the protocol with arbiters.
+const ARBITERS: u16 = 4;
+
 /// The commands of an xApp. Each returns a ticket; the event with this ticket is its result.
 #[derive(Debug)]
 pub struct Commands<'a>(pub(super) &'a mut RequestQueue);
@@ -20,6 +23,8 @@ pub(super) struct RequestQueue {
     pub(super) bytes: Vec<u8>,
     pub(super) verifications: Verifications,
     pub(super) state: SessionState,
+    /// The version of the protocol, since the welcome.
+    pub(super) version: u16,
 }
 
 impl RequestQueue {
@@ -126,6 +131,30 @@ impl Commands<'_> {
         ends.push(bytes.len());
         state.add_request(ticket, || PendingRequest::Control);
         ticket
+    }
+
+    /// Offers to be an arbiter on conflicts between controls of xApps, or takes that back. The answer is
+    /// [`RequestEvent::ArbiterSet`](super::RequestEvent::ArbiterSet), then questions come as
+    /// [`RequestEvent::ControlAsked`](super::RequestEvent::ControlAsked). Returns whether the RIC has arbiters; the others speak an older
+    /// version of the protocol.
+    pub fn set_arbiter(&mut self, is_offered: bool) -> bool {
+        let RequestQueue { client, ends, bytes, version, .. } = &mut *self.0;
+        let has_arbiters = *version >= ARBITERS;
+        if has_arbiters {
+            client.set_arbiter(is_offered, bytes);
+            ends.push(bytes.len());
+        }
+        has_arbiters
+    }
+
+    /// Decides on a control that waits. [`RequestEvent::Decided`](super::RequestEvent::Decided) says whether it was in time. Has no
+    /// effect if the RIC has no arbiters.
+    pub fn decide(&mut self, question: u64, accepts: bool) {
+        let RequestQueue { client, ends, bytes, version, .. } = &mut *self.0;
+        if *version >= ARBITERS {
+            client.decide(question, accepts, bytes);
+            ends.push(bytes.len());
+        }
     }
 
     /// Sends a query (E2AP v3).

@@ -143,7 +143,8 @@ impl Xapp {
                 }
             };
             let xapp_event = match event {
-                RicMessage::Welcome { ric_id, .. } => {
+                RicMessage::Welcome { version, ric_id } => {
+                    requests.version = version;
                     return handle(SessionEvent::Welcome(ric_id), &mut Commands(requests));
                 }
                 RicMessage::Refused(code) if is_fatal(code) => {

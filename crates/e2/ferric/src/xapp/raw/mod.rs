@@ -153,6 +153,7 @@ impl Xapp {
                 bytes: Vec::new(),
                 verifications: Verifications::default(),
                 state: SessionState::new(config.reconnect.is_some()),
+                version: 0,
             },
             config,
         };
