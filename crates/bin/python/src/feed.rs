@@ -109,6 +109,11 @@ feed! {
 }
 
 feed! {
+    /// Controls of other xApps that are in conflict, each of which waits for a decision.
+    ConflictQuestions, xapp::ConflictQuestion, ConflictQuestion, |question| Ok(ConflictQuestion(question))
+}
+
+feed! {
     /// Copies of RRC messages of UEs.
     RrcMessages, xapp::RrcMessage, RrcMessage, |message| Ok(RrcMessage(message))
 }
@@ -196,6 +201,81 @@ impl RrcMessage {
 
     fn __repr__(&self) -> String {
         format!("<RrcMessage of {}, {} octets>", self.0.ue, self.0.octets.len())
+    }
+}
+
+/// A control of another xApp that waits for a decision. Without one, the rule decides by its default.
+#[pyclass(frozen, module = "ferric")]
+pub struct ConflictQuestion(xapp::ConflictQuestion);
+
+#[pymethods]
+impl ConflictQuestion {
+    /// The node.
+    #[getter]
+    fn node(&self) -> &str {
+        &self.0.node
+    }
+
+    /// The xApp that requests the control.
+    #[getter]
+    fn xapp(&self) -> &str {
+        &self.0.xapp
+    }
+
+    /// The xApp that it is in conflict with.
+    #[getter]
+    fn with_(&self) -> &str {
+        &self.0.with
+    }
+
+    /// The parameter of the conflict, and what it is of.
+    #[getter]
+    fn parameter(&self) -> &str {
+        &self.0.parameter
+    }
+
+    /// What the control sets.
+    #[getter]
+    fn settings(&self) -> &str {
+        &self.0.settings
+    }
+
+    /// The id of the RAN function.
+    #[getter]
+    fn function(&self) -> u16 {
+        self.0.function.0
+    }
+
+    /// The control header.
+    #[getter]
+    fn header(&self) -> &[u8] {
+        &self.0.header
+    }
+
+    /// The control message.
+    #[getter]
+    fn message(&self) -> &[u8] {
+        &self.0.message
+    }
+
+    /// The seconds that are left for the decision.
+    #[getter]
+    fn left(&self) -> f64 {
+        self.0.until.saturating_duration_since(std::time::Instant::now()).as_secs_f64()
+    }
+
+    /// Has the control sent.
+    fn accept(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.0.accept())
+    }
+
+    /// Has the control fail.
+    fn refuse(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.0.refuse())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.0)
     }
 }
 

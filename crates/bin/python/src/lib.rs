@@ -29,7 +29,10 @@ mod _ferric {
     #[pymodule_export]
     use crate::demo::Demo;
     #[pymodule_export]
-    use crate::feed::{Configurations, EventFeed, HandoverRequest, HandoverRequests, RrcMessage, RrcMessages};
+    use crate::feed::{
+        Configurations, ConflictQuestion, ConflictQuestions, EventFeed, HandoverRequest, HandoverRequests, RrcMessage,
+        RrcMessages,
+    };
     #[pymodule_export]
     use crate::gym::{Environment, Environments, environment_scenario};
     #[pymodule_export]

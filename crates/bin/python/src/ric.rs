@@ -4,7 +4,7 @@ use ferric::xapp;
 use pyo3::prelude::*;
 
 use crate::answers::{Answers, set_quota};
-use crate::feed::{Configurations, EventFeed, HandoverRequests, RrcMessages};
+use crate::feed::{Configurations, ConflictQuestions, EventFeed, HandoverRequests, RrcMessages};
 use crate::handles::{Cell, Node, Slices, Ue};
 use crate::policy::{HandoverRule, Policy};
 use crate::stream::KpmStream;
@@ -112,6 +112,12 @@ impl Ric {
     /// Requests the decision on each handover that a node begins.
     fn handover_requests(&self, py: Python<'_>) -> PyResult<HandoverRequests> {
         Ok(HandoverRequests::new(detached(py, || self.0.handover_requests())?))
+    }
+
+    /// Offers this xApp as an arbiter: it is asked about controls of other xApps that are in conflict, if a rule of the RIC has the
+    /// policy `ask`, until the returned stream is closed. The rules of the RIC name the xApps that may be arbiters.
+    fn conflict_questions(&self, py: Python<'_>) -> PyResult<ConflictQuestions> {
+        Ok(ConflictQuestions::new(detached(py, || self.0.conflict_questions())?))
     }
 
     /// Installs rules on handovers at every node that offers policies on them, also at nodes that come later, until the returned

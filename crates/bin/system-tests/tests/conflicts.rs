@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use audit::{AuditLog, LogConfig, Verdict, verify};
 use conflicts::{ConflictConfig, ConflictRules};
+use ferric::e2::RefusalCode;
 use ferric::e2ap::{Cause, CauseRicRequest};
 use ferric::xapp::{Error, Quota, Ric};
 use ran::{RanConfig, Scenario};
@@ -131,6 +132,58 @@ fn arbiter_is_asked_over_rest() {
         }
         assert_eq!(world.ric.rest.request("POST", &path, Some(json!({ "accept": true }))).status, 404);
     }
+}
+
+#[test]
+fn arbiter_over_the_xapp_link_decides_and_answers_once() {
+    let rules = "arbiters = [\"judge\"]\n[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"ask\"\nhold_ms = 600000\n\
+                 timeout_ms = 20000";
+    let world = World::start(rules, None);
+    let (first, second, judge) = (world.xapp("first"), world.xapp("second"), world.xapp("judge"));
+    let refused = first.conflict_questions().unwrap_err();
+    assert!(matches!(refused, Error::RefusedByRic { code: RefusalCode::NotAllowed, .. }), "{refused}");
+    let mut questions = judge.conflict_questions().unwrap();
+    assert_eq!(world.ric.rest.get("/v1/conflicts")["arbiters"], json!(["judge"]));
+    let node = first.nodes().unwrap()[0].name();
+    first.node(&node).unwrap().quota("1", quota(30)).unwrap();
+    for accepts in [false, true] {
+        let (second, node) = (second.clone(), node.clone());
+        let asking = std::thread::spawn(move || second.node(&node).unwrap().quota("1", quota(80)));
+        let asked = questions.next().unwrap();
+        assert_eq!((&*asked.xapp, &*asked.with), ("second", "first"));
+        assert!(asked.parameter.starts_with("rc/2/6/") && !asked.message.is_empty(), "{asked:?}");
+        if accepts { asked.accept().unwrap() } else { asked.refuse().unwrap() }
+        let late = asked.accept().unwrap_err();
+        assert!(matches!(late, Error::RefusedByRic { code: RefusalCode::UnknownQuestion, .. }), "{late}");
+        match accepts {
+            true => drop(asking.join().unwrap().unwrap()),
+            false => assert_eq!(cause(asking.join().unwrap()), REFUSED),
+        }
+    }
+    let reasons: Vec<_> = world.decisions().iter().map(|one| one["conflict"]["reason"].clone()).collect();
+    assert!(reasons.contains(&json!("the arbiter judge accepts it")), "{reasons:?}");
+}
+
+#[test]
+fn arbiter_that_dies_leaves_its_questions_to_the_next_one() {
+    let rules = "arbiters = [\"judge\", \"deputy\"]\n[[rule]]\nparameter = \"rc/2/6\"\npolicy = \"ask\"\nhold_ms = 600000\n\
+                 timeout_ms = 20000";
+    let world = World::start(rules, None);
+    let (first, second) = (world.xapp("first"), world.xapp("second"));
+    let (judge, deputy) = (world.xapp("judge"), world.xapp("deputy"));
+    let mut of_judge = judge.conflict_questions().unwrap();
+    let mut of_deputy = deputy.conflict_questions().unwrap();
+    let node = first.nodes().unwrap()[0].name();
+    first.node(&node).unwrap().quota("1", quota(30)).unwrap();
+    let asking = std::thread::spawn(move || second.node(&node).unwrap().quota("1", quota(80)));
+    let asked = of_judge.next().unwrap();
+    judge.close();
+    assert!(matches!(asked.accept(), Err(Error::Closed)));
+    of_deputy.next().unwrap().accept().unwrap();
+    asking.join().unwrap().unwrap();
+    // the last one takes its offer back, and is none any more
+    drop(of_deputy);
+    world.ric.rest.eventually("/v1/conflicts", |conflicts| conflicts["arbiters"] == json!([]));
 }
 
 #[test]

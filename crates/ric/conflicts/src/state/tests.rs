@@ -6,7 +6,7 @@ use e2sm::Wire;
 use e2sm::slice::{
     ControlMessage, DirectionSlices, MODEL, NvsParameters, Parameters, Rate, Share, Slice, SliceConfiguration,
 };
-use ferric::e2::{AssocId, RanFunction};
+use ferric::e2::{AssocId, ConsumerIdentity, RanFunction, RefusalCode};
 use ferric::e2ap::{Codec, GlobalE2NodeId, GnbId, RanFunctionRevision, Version};
 use per::PrintableString;
 
@@ -86,7 +86,7 @@ impl World {
     fn control(&mut self, xapp: &str, ms: u64, message: &[u8]) -> Got {
         self.tickets += 1;
         let identity = ConsumerIdentity::named(xapp);
-        let consumer = Consumer(xapp.bytes().map(u32::from).sum());
+        let consumer = consumer(xapp);
         let control = RequestedControl {
             now: at(ms),
             consumer,
@@ -191,6 +191,101 @@ fn arbiter_decides_and_its_silence_is_the_default() {
         assert_eq!(released.refusal, (!accepts).then_some(NO_ANSWER));
         assert!(world.reason().contains("not answered in time"), "{}", world.reason());
     }
+}
+
+/// The consumer of an xApp's name.
+fn consumer(xapp: &str) -> Consumer {
+    Consumer(xapp.bytes().map(u32::from).sum())
+}
+
+impl World {
+    fn offer(&mut self, xapp: &str) -> Result<(), RefusalCode> {
+        self.state.set_arbiter(consumer(xapp), Some(&ConsumerIdentity::named(xapp)), true)
+    }
+
+    /// The questions that arbiters get now.
+    fn asked(&mut self, ms: u64) -> Vec<(Consumer, u64)> {
+        let next = || self.state.poll_question(at(ms)).map(|(consumer, asked)| (consumer, asked.question));
+        std::iter::from_fn(next).collect()
+    }
+}
+
+#[test]
+fn first_arbiter_of_the_rules_is_asked_and_the_next_one_after_its_end() {
+    let mut world = World::new(&("arbiters = [\"judge\", \"deputy\"]\n".to_owned() + &rule("policy = \"ask\"")));
+    assert_eq!(world.offer("stranger"), Err(RefusalCode::NotAllowed));
+    assert_eq!(world.set("a", 0, 1, 0.5), Got::Sent);
+    assert_eq!(world.set("b", 10, 1, 0.6), Got::Waits);
+    assert_eq!(world.asked(10), [], "no arbiter is there: REST only");
+    world.offer("deputy").unwrap();
+    assert_eq!(world.state.questions.poll_timeout(), Some(Time::default()), "at once");
+    assert_eq!(world.asked(20), [(consumer("deputy"), 2)]);
+    world.offer("judge").unwrap();
+    assert_eq!(world.set("b", 30, 1, 0.7), Got::Waits);
+    assert_eq!(world.asked(30), [(consumer("judge"), 3)]);
+    assert_eq!(world.state.decide(consumer("deputy"), 3, true, at(40)), Err(RefusalCode::NotAllowed), "not asked");
+    world.state.consumer_gone(consumer("judge"));
+    assert_eq!(world.asked(50), [(consumer("deputy"), 3)]);
+    assert_eq!(world.state.decide(consumer("judge"), 3, true, at(50)), Err(RefusalCode::NotAllowed), "it is gone");
+    world.state.decide(consumer("deputy"), 3, false, at(60)).unwrap();
+    assert!(world.reason().contains("the arbiter deputy refuses it"), "{}", world.reason());
+    assert_eq!(world.state.decide(consumer("deputy"), 3, true, at(60)), Err(RefusalCode::UnknownQuestion), "twice");
+    assert_eq!(world.state.questions.poll_release().unwrap().refusal, Some(CONFLICT));
+    // the default is 500 ms
+    assert_eq!(world.state.decide(consumer("deputy"), 2, true, at(510)), Err(RefusalCode::UnknownQuestion), "late");
+    world.state.handle_timeout(at(510));
+    assert_eq!(world.state.questions.poll_release().unwrap().refusal, Some(NO_ANSWER));
+    assert_eq!(world.state.counters.answers.iter().map(|(how, count)| (*how, *count)).collect::<Vec<_>>(),
+        [("dropped", 0), ("refused", 1), ("timeout", 1)]);
+}
+
+#[test]
+fn arbiter_does_not_decide_on_its_own_control_and_not_without_the_rules() {
+    let rules = |arbiters: &str| format!("arbiters = [{arbiters}]\n{}", rule("policy = \"ask\""));
+    let mut world = World::new(&rules("\"judge\""));
+    world.offer("judge").unwrap();
+    assert_eq!(world.set("a", 0, 1, 0.5), Got::Sent);
+    assert_eq!(world.set("judge", 10, 1, 0.6), Got::Waits);
+    assert_eq!(world.asked(10), []);
+    assert_eq!(world.set("b", 20, 1, 0.6), Got::Waits);
+    assert_eq!(world.asked(20), [(consumer("judge"), 3)]);
+    world.state.set_rules(ConflictRules::parse(&rules("\"other\"")).unwrap());
+    assert_eq!(world.state.decide(consumer("judge"), 3, true, at(30)), Err(RefusalCode::NotAllowed));
+    assert_eq!(world.state.answer(3, true, at(30)), Some(()), "over REST");
+    // it takes its offer back
+    world.state.set_rules(ConflictRules::parse(&rules("\"judge\"")).unwrap());
+    world.offer("judge").unwrap();
+    world.state.set_arbiter(consumer("judge"), None, false).unwrap();
+    assert_eq!(world.set("b", 40, 1, 0.6), Got::Waits);
+    assert_eq!(world.asked(40), []);
+}
+
+#[test]
+fn question_has_the_control_and_bounded_texts() {
+    let mut world = World::new(&("arbiters = [\"judge\"]\n".to_owned() + &rule("policy = \"ask\"")));
+    world.offer("judge").unwrap();
+    let many: Vec<_> = (0..200).map(|id| (id, share(0.001))).collect();
+    assert_eq!(world.set("a", 0, 7, 0.5), Got::Sent);
+    assert_eq!(world.control("b", 100, &slices(&many)), Got::Waits);
+    let (_, asked) = world.state.poll_question(at(250)).unwrap();
+    assert_eq!((&*asked.xapp, &*asked.with, &*asked.parameter), ("b", "a", "slice/dl of slice 7"));
+    assert_eq!((asked.left_ms, asked.settings.len(), asked.node), (350, 1024, NodeId(1)));
+    assert_eq!(asked.message, slices(&many));
+}
+
+#[test]
+fn rules_are_replaced_while_parameters_are_held() {
+    let kpi = "[[kpi]]\nname = \"delay\"\nparameters = [\"slice/dl\", \"tc\"]\npolicy = \"first\"\n";
+    let mut world = World::new(&(rule("policy = \"first\"") + kpi));
+    assert_eq!(world.set("a", 0, 1, 0.5), Got::Sent);
+    assert_eq!(world.state.holders.count(at(1)), 2, "the parameter and the KPI");
+    assert!(!world.state.set_rules(ConflictRules::parse(&(rule("policy = \"cooldown\"") + kpi)).unwrap()));
+    assert_eq!(world.set("b", 10, 1, 0.5), Got::Refused(CONFLICT), "it is held by the former rule");
+    assert!(world.state.set_rules(ConflictRules::parse(&rule("policy = \"first\"")).unwrap()));
+    assert_eq!(world.state.holders.count(at(20)), 1, "the KPI is none any more");
+    assert_eq!(world.set("b", 20, 1, 0.5), Got::Refused(CONFLICT));
+    let counted: u64 = world.state.counters.conflicts.values().sum();
+    assert_eq!((counted, world.state.counters.conflicts[&["direct", "cooldown", "refused"]]), (2, 1));
 }
 
 #[test]
