@@ -4,9 +4,15 @@ use std::path::PathBuf;
 
 use audit::{AuditLog, LogConfig, Verdict, verify};
 use conflicts::{ConflictConfig, ConflictRules};
-use ferric::e2::RefusalCode;
+use e2sm::common::{
+    AmfPointer, AmfRegionId, AmfSetId, AmfUeNgapId, GnbCuUeF1apId, Guami, PlmnIdentity, UeId, UeIdGnb, UeIdGnbDu,
+};
+use e2sm::rc::{Control, ControlAction, Detection, Drx};
+use ferric::e2::xapp::{FunctionInfo, NodeInfo};
+use ferric::e2::{ControlOutcome, RefusalCode};
 use ferric::e2ap::{Cause, CauseRicRequest};
-use ferric::xapp::{Error, Quota, Ric};
+use ferric::xapp::{Error, Quota, RequestEvent, Ric, XappEvent};
+use per::Single;
 use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
 use system_tests::{TestRan, TestRic, eventually};
@@ -73,6 +79,93 @@ fn second_xapp_is_refused_a_ue_that_the_first_one_controls() {
     assert!(holders["holders"].as_array().unwrap().iter().any(|holder| of_first(&holder)), "{holders}");
     let counters = world.ric.rest.get("/v1/conflicts");
     assert_eq!((&counters["sent"], &counters["refused"]), (&json!(3), &json!(1)), "{counters}");
+}
+
+/// Sends a DRX control for a UE to a node, from an xApp that encodes itself. Returns its outcome.
+fn raw_drx(ric: &TestRic, xapp: &str, node: &str, ue: UeId<'static>) -> ControlOutcome {
+    let mut xapp = Ric::options().address(ric.xapp.to_string()).name(xapp).connect_raw().unwrap();
+    let patience = Some(std::time::Duration::from_millis(100));
+    let mut target = None;
+    eventually("the node has E2SM-RC", || {
+        xapp.poll(patience, |_, _| ()).unwrap();
+        let is_it = |info: &&NodeInfo| info.global_id.to_string() == node;
+        let info = xapp.nodes().find(is_it);
+        let detect = |function: &FunctionInfo| {
+            let found = Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
+            found.ok().map(|detection| (function.id, detection))
+        };
+        target = info.and_then(|info| Some((info.id, info.functions.iter().find_map(detect)?)));
+        target.is_some()
+    });
+    let (node, (function, detection)) = target.unwrap();
+    let control = Control::of_ue(ue, ControlAction::Drx(Drx::long(160)));
+    let (header, message) = control.encode_in(detection.revision, detection.wire).unwrap();
+    let sent = xapp.commands().control(node, function, &header, &message);
+    let mut ended = None;
+    eventually("the control has ended", || {
+        xapp.poll(patience, |event, _| {
+            if let XappEvent::Request(RequestEvent::Controlled { ticket, outcome }) = event
+                && ticket == sent
+            {
+                ended = Some(outcome);
+            }
+        })
+        .unwrap();
+        ended.is_some()
+    });
+    ended.unwrap()
+}
+
+#[test]
+fn two_identifiers_of_one_ue_are_one_ue_at_all_parts_of_its_gnb() {
+    let rules = "[[rule]]\nparameter = \"rc/2/1\"\npolicy = \"first\"\nhold_ms = 600000";
+    let conflicts = ConflictConfig { rules: ConflictRules::parse(rules).unwrap(), audit: None, clock: None };
+    let ric = TestRic::with(|config| {
+        config.conflicts = Some(conflicts);
+        config.ue_ids_period = Some(std::time::Duration::from_millis(100));
+    });
+    let mut scenario = Scenario::without_traffic(2);
+    scenario.cells[0].is_split = true;
+    let _ran = TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() });
+    let joined = |ue: &Value| ue["state"] == "joined" && ue["amf_ue_ngap_id"].is_number();
+    let ues = ric.rest.eventually("/v1/ues", |listed| {
+        let ues = listed["ues"].as_array().unwrap();
+        ues.len() == 2 && ues.iter().all(joined)
+    });
+    let number = |ue: usize, name: &str| ues["ues"][ue][name].as_u64().unwrap();
+    let by_f1 = |ue: usize| {
+        let id = GnbCuUeF1apId(ues["ues"][ue]["gnb_cu_ue_f1ap_ids"][0].as_u64().unwrap() as u32);
+        UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: id, ran_ueid: None, cell_rnti: None })
+    };
+    // the emulated core's AMF
+    let guami = Guami {
+        plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
+        amf_region_id: AmfRegionId::new(1, 8),
+        amf_set_id: AmfSetId::new(1, 10),
+        amf_pointer: AmfPointer::new(1, 6),
+    };
+    let by_amf = |ue: usize| {
+        UeId::Gnb(Single::from(UeIdGnb {
+            amf_ue_ngap_id: AmfUeNgapId(number(ue, "amf_ue_ngap_id") as i64),
+            guami: guami.clone(),
+            gnb_cu_ue_f1ap_id_list: None,
+            gnb_cu_cp_ue_e1ap_id_list: None,
+            ran_ueid: None,
+            m_ng_ran_ue_xnap_id: None,
+            global_gnb_id: None,
+            global_ng_ran_node_id: None,
+            cell_rnti: None,
+        }))
+    };
+    let (cu_cp, du) = ("gnb-00101-e00", "gnb-00101-e00-du-1");
+    let first = raw_drx(&ric, "first", du, by_f1(0));
+    assert!(matches!(first, ControlOutcome::Acknowledged(_)), "{first:?}");
+    assert_eq!(raw_drx(&ric, "second", cu_cp, by_amf(0)), ControlOutcome::Failed { cause: REFUSED, outcome: None });
+    let second = raw_drx(&ric, "second", du, by_f1(1));
+    assert!(matches!(second, ControlOutcome::Acknowledged(_)), "another UE: {second:?}");
+    let decisions = ric.rest.get("/v1/conflicts/decisions");
+    let conflict = &decisions["decisions"][0]["conflict"];
+    assert_eq!((&conflict["with"], &conflict["kind"]), (&json!("first"), &json!("direct")), "{decisions}");
 }
 
 #[test]

@@ -148,8 +148,9 @@ impl Decision {
 /// `slice/dl of slice 1 = 0.7 share`
 pub(crate) fn describe(setting: &Setting) -> String {
     let mut text = setting.parameter.clone();
-    if !setting.scope.is_empty() {
-        text = format!("{text} of {}", setting.scope);
+    let target = setting.target();
+    if !target.is_empty() {
+        text = format!("{text} of {target}");
     }
     if let Some(amount) = setting.amount {
         text = format!("{text} = {}", amount.number);

@@ -49,6 +49,24 @@ impl Holders {
         self.of.get(key).into_iter().flatten().filter(move |holder| holder.until > now)
     }
 
+    /// Whether a parameter is held.
+    pub fn is_held(&self, key: &Key, now: Time) -> bool {
+        self.live(key, now).next().is_some()
+    }
+
+    /// Has those that hold a parameter under another name of its UE hold it under this one.
+    pub fn join(&mut self, key: &Key, other: &Key) {
+        let Some(others) = self.of.remove(other) else { return };
+        let (all, counts) = (self.of.entry(key.clone()).or_default(), &mut self.counts);
+        for holder in others {
+            if all.len() >= MAX_HOLDERS || all.iter().any(|own| own.xapp == holder.xapp) {
+                release(counts, &holder);
+            } else {
+                all.push(holder);
+            }
+        }
+    }
+
     /// All holders whose time is not over, in the order of keys.
     pub fn all(&self, now: Time) -> Vec<(&Key, &Holder)> {
         let mut all: Vec<_> = self.of.iter().flat_map(|(key, all)| all.iter().map(move |one| (key, one))).collect();

@@ -4,7 +4,7 @@ mod arbitration;
 mod judgement;
 mod record;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,12 +12,13 @@ use audit::AuditLog;
 use ferric::e2::{
     Consumer, ControlOutcome, Mediation, Node, NodeId, RequestedControl, Ticket, Time,
 };
+use ferric::e2::topology::RanDatabase;
 use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId};
 
 use crate::decision::{Action, Conflict, Decision, Kind, describe};
 use crate::holders::{Holder, Holders, Key};
 use crate::implicit::Watches;
-use crate::parameters::{Model, Setting};
+use crate::parameters::{Model, Setting, TargetUe, joined, ue_text};
 use crate::questions::Questions;
 use crate::rules::{ConflictRules, Policy};
 pub(crate) use record::Counters;
@@ -26,6 +27,9 @@ pub(crate) use record::Counters;
 const MAX_DECISIONS: usize = 1024;
 /// The xApps that are refused because of implicit conflicts at a time; the oldest one is forgotten for another.
 const MAX_BLOCKS: usize = 256;
+
+/// The most other names of a UE that are looked up, over all nodes of its base station.
+const MAX_NAMES: usize = 128;
 
 /// The cause for a control that another xApp's control stands against.
 const CONFLICT: Cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
@@ -95,6 +99,8 @@ pub(crate) struct Asked<'a> {
     pub node: &'a Node,
     pub node_name: String,
     pub settings: Vec<Setting>,
+    /// The parameters, one for each setting.
+    pub keys: Vec<Key>,
 }
 
 impl State {
@@ -149,6 +155,7 @@ impl State {
             node: control.node,
             node_name: control.node.global_id.to_string(),
             settings: Vec::new(),
+            keys: Vec::new(),
         };
         let concerned = model.as_ref().filter(|model| self.rules.concern(model.name()) || self.watches.has_any());
         let readable = model.as_ref().filter(|_| concerned.is_some() || self.audit.is_some());
@@ -165,6 +172,7 @@ impl State {
                 }
             }
         }
+        asked.keys = self.keys(&asked, control.ran);
         if let Some(conflict) = self.block(&asked) {
             return self.refuse(control, &asked, conflict, CONFLICT);
         }
@@ -198,6 +206,39 @@ impl State {
             Some((header, message)) => Mediation::Change { header, message },
             None => Mediation::Send,
         }
+    }
+
+    /// The parameters that a control sets. One that is held under another name of the same UE is that one: parts of a base station,
+    /// and xApps, name a UE by different identifiers.
+    fn keys(&mut self, asked: &Asked<'_>, ran: &RanDatabase) -> Vec<Key> {
+        let mut keys = Vec::new();
+        // most controls name one UE
+        let mut known: Option<(Arc<TargetUe>, Vec<(NodeId, String)>)> = None;
+        for setting in &asked.settings {
+            let key = |node: NodeId, scope: String| Key {
+                node,
+                parameter: setting.parameter.as_str().into(),
+                scope: scope.into(),
+            };
+            let own = key(asked.node.id, setting.target());
+            let Some(ue) = setting.ue.as_ref().filter(|_| self.rules.rule(&asked.node_name, &setting.parameter).is_some())
+            else {
+                keys.push(own);
+                continue;
+            };
+            if known.as_ref().is_none_or(|(of, _)| !Arc::ptr_eq(of, ue)) {
+                known = Some((Arc::clone(ue), other_names(ran, asked.node.id, ue)));
+            }
+            let others = known.iter().flat_map(|(_, others)| others);
+            let others = others.map(|(node, text)| key(*node, joined(text, &setting.scope)));
+            let all = std::iter::once(own.clone()).chain(others);
+            let mut held = all.filter(|key| self.holders.is_held(key, asked.now)).collect::<Vec<_>>().into_iter();
+            let key = held.next().unwrap_or(own);
+            // two names that were not known to be of one UE when both got holders
+            held.for_each(|other| self.holders.join(&key, &other));
+            keys.push(key);
+        }
+        keys
     }
 
     /// The service model of a RAN function.
@@ -317,6 +358,15 @@ impl State {
             }
         }
     }
+}
+
+/// The other names of a UE at the nodes of its base station, as controls there have them.
+fn other_names(ran: &RanDatabase, node: NodeId, ue: &TargetUe) -> Vec<(NodeId, String)> {
+    let Some(known) = ue.names.iter().find_map(|name| ran.find_ue(node, name)) else { return Vec::new() };
+    let names: BTreeSet<_> = known.names().filter_map(ue_text).chain([ue.text.clone()]).collect();
+    let nodes = ran.station(known.station()).into_iter().flat_map(|station| station.nodes());
+    let all = nodes.flat_map(|(at, _)| names.iter().map(move |name| (at, name.clone())));
+    all.filter(|(at, name)| *at != node || *name != ue.text).take(MAX_NAMES).collect()
 }
 
 #[cfg(test)]

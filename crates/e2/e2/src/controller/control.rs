@@ -52,7 +52,7 @@ impl Controller {
     ) -> Result<(), Misuse> {
         let control = ControlOrder { consumer, ticket, node, function, header, message, call_process_id, ack };
         self.check_control(&control)?;
-        let Controller { mediator, nodes, identities, .. } = self;
+        let Controller { mediator, nodes, identities, ran, .. } = self;
         let (Some(mediator), Some(of)) = (mediator, nodes.get(&node)) else {
             return self.send_control(now, &control);
         };
@@ -63,6 +63,7 @@ impl Controller {
             identity,
             ticket,
             node: of,
+            ran,
             function,
             header,
             message,

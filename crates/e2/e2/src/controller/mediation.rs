@@ -11,6 +11,7 @@ use e2ap::{Cause, CauseMisc, RanFunctionId};
 use super::control::ControlOrder;
 use super::records::Control;
 use super::{Consumer, ControlOutcome, Controller, Event, Misuse, Node, NodeId, RefusalCode, RequestEvent, Ticket};
+use crate::topology::RanDatabase;
 use crate::{Time, XappRights};
 
 /// Who a consumer is.
@@ -45,6 +46,8 @@ pub struct RequestedControl<'a> {
     pub ticket: Ticket,
     /// The node.
     pub node: &'a Node,
+    /// What is known of base stations and UEs.
+    pub ran: &'a RanDatabase,
     /// The RAN function.
     pub function: RanFunctionId,
     /// The control header.

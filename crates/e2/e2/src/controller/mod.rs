@@ -54,6 +54,7 @@ use e2ap::{
 
 use crate::budget::Budget;
 use crate::timers::Timers;
+use crate::topology::RanDatabase;
 use crate::{AssocId, CloseReason, NodeRights, Notice, Origin, Time};
 use associations::Handover;
 use kept_controls::KeptControls;
@@ -113,6 +114,9 @@ struct Assoc {
     connection_not_before: Time,
 }
 
+/// The UEs that are known at a time.
+const DEFAULT_MAX_UES: usize = 65_536;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Deadline {
     /// Valid while it is the association's current deadline.
@@ -163,6 +167,8 @@ pub struct Controller {
     mediator: Option<Box<dyn Mediator>>,
     /// Who the consumers are.
     identities: HashMap<Consumer, ConsumerIdentity>,
+    /// What the nodes make up.
+    ran: RanDatabase,
     /// Subscriptions that wait for their nodes to set up again.
     suspended: HashMap<GlobalE2NodeId, BTreeSet<u32>>,
     suspended_count: usize,
@@ -193,6 +199,7 @@ impl Controller {
             joined: HashMap::new(),
             mediator: None,
             identities: HashMap::new(),
+            ran: RanDatabase::new(DEFAULT_MAX_UES),
             octets_of_nodes: 0,
             next_node: 1,
             transaction: 0,
@@ -213,6 +220,30 @@ impl Controller {
     #[must_use]
     pub fn ric_id(&self) -> GlobalRicId {
         self.config.ric_id
+    }
+
+    /// Returns the base stations, cells and UEs that the nodes make up, as far as the caller has entered them
+    /// ([`Controller::enter_node`], [`Controller::ran_mut`]).
+    #[must_use]
+    pub fn ran(&self) -> &RanDatabase {
+        &self.ran
+    }
+
+    /// Returns them for a change.
+    pub fn ran_mut(&mut self) -> &mut RanDatabase {
+        &mut self.ran
+    }
+
+    /// Limits the UEs that are known, before the first node. Default: 65536.
+    pub fn set_max_ues(&mut self, max_ues: usize) {
+        self.ran = RanDatabase::new(max_ues);
+    }
+
+    /// Enters a node that has set up or changed into the database of base stations.
+    pub fn enter_node(&mut self, id: NodeId) {
+        if let Some(node) = self.nodes.get(&id) {
+            self.ran.update_node(id, node.global_id, &node.components);
+        }
     }
 
     /// Returns the nodes that have set up, ordered by id.

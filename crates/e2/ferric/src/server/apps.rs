@@ -29,7 +29,6 @@ pub(super) struct Apps {
     /// The counters of the server when the iApps were last woken.
     counters: Counters,
     pub host: XappHost,
-    pub ran: RanDatabase,
     /// The counters of the indications that the main loop reads, and those of all loops.
     counter: IndicationCounter,
     counts: IndicationCounts,
@@ -61,7 +60,6 @@ impl Apps {
         xapp_links: XappLinks,
         workers: Workers,
         e42: E42Apps,
-        max_ues: usize,
         log_limiter: LogLimiter,
     ) -> Self {
         let counter = IndicationCounter::default();
@@ -76,7 +74,6 @@ impl Apps {
             watches: Vec::new(),
             postponed: Vec::new(),
             host,
-            ran: RanDatabase::new(max_ues),
             xapp_links,
             workers,
             e42,
@@ -112,12 +109,8 @@ impl Apps {
         let Some(event) = self.e42.handle_event(event) else { return };
         self.log(&event, controller);
         match &event {
-            Event::NodeUp(id) | Event::NodeChanged(id) => {
-                if let Some(node) = controller.node(*id) {
-                    self.ran.update_node(*id, node.global_id, &node.components);
-                }
-            }
-            Event::NodeLost { node, .. } => self.ran.node_lost(*node),
+            Event::NodeUp(id) | Event::NodeChanged(id) => controller.enter_node(*id),
+            Event::NodeLost { node, .. } => controller.ran_mut().node_lost(*node),
             _ => {}
         }
         // cloned, since the apps get the controller mutably
@@ -133,8 +126,8 @@ impl Apps {
     /// Dispatches changes of the RAN database to iApps.
     #[inline]
     fn dispatch_topology_events(&mut self, now: Time, controller: &mut Controller) {
-        while let Some(event) = self.ran.poll_event() {
-            log_ran(&event, &self.ran, &self.log_limiter, &self.hosts);
+        while let Some(event) = controller.ran_mut().poll_event() {
+            log_ran(&event, controller.ran(), &self.log_limiter, &self.hosts);
             self.notify_iapps(now, controller, None, &IappEvent::Ran(&event));
         }
     }
@@ -158,7 +151,6 @@ impl Apps {
     ) -> bool {
         let Apps {
             iapps,
-            ran,
             tickets,
             log_limiter,
             hosts,
@@ -177,7 +169,6 @@ impl Apps {
             iapp.as_mut(),
             &mut IappContext {
                 controller,
-                ran,
                 tickets,
                 now,
                 consumer,

@@ -103,7 +103,6 @@ impl<'a> IappEvent<'a> {
 #[derive(Debug)]
 pub struct IappContext<'a> {
     pub(super) controller: &'a mut Controller,
-    pub(super) ran: &'a mut RanDatabase,
     pub(super) tickets: &'a mut u32,
     pub(super) now: Time,
     pub(super) consumer: Consumer,
@@ -164,23 +163,23 @@ impl IappContext<'_> {
     /// Returns the database of base stations, cells and UEs that the nodes form.
     #[must_use]
     pub fn ran(&self) -> &RanDatabase {
-        self.ran
+        self.controller.ran()
     }
 
     /// Records the identifiers that a node has for a UE, as the app has decoded them; see [`RanDatabase::learn_ue`].
     pub fn learn_ue(&mut self, node: NodeId, names: &[UeName]) -> Option<UeRef> {
-        self.ran.learn_ue(self.now, node, names)
+        self.controller.ran_mut().learn_ue(self.now, node, names)
     }
 
     /// Records what a report of a node says of a UE; see [`RanDatabase::apply`].
     #[cfg(feature = "ue-reports")]
     pub fn apply_ue(&mut self, node: NodeId, change: &UeChange) {
-        self.ran.apply(self.now, node, change);
+        self.controller.ran_mut().apply(self.now, node, change);
     }
 
     /// Records that a UE has left a node. Returns whether it was known.
     pub fn forget_ue(&mut self, node: NodeId, name: &UeName) -> bool {
-        self.ran.forget_ue(node, name)
+        self.controller.ran_mut().forget_ue(node, name)
     }
 
     /// Returns the time of the server.

@@ -173,6 +173,7 @@ impl Server {
         let log_limiter = LogLimiter::new(config.max_log_lines);
         let e42 = E42Apps::new(e42_host, Peers::new(KIND_E42, &e42_link), log_limiter.clone());
         let mut controller = Controller::new(config.controller.clone());
+        controller.set_max_ues(config.max_ues);
         let ticker = sweep::ticker(&poll, config.pdu_timeout).map_err(Error::epoll)?;
         let clock = Clock::new();
         let (workers, inboxes) = Workers::start(&config, &xapp_link, &poll, clock, &log_limiter)?;
@@ -195,7 +196,6 @@ impl Server {
                 XappLinks::new(Peers::new(KIND_XAPP, &xapp_link)),
                 workers,
                 e42,
-                config.max_ues,
                 log_limiter.clone(),
             ),
             inboxes,
@@ -295,7 +295,7 @@ impl Server {
     /// Returns the database of base stations, cells and UEs that the nodes form.
     #[must_use]
     pub fn ran(&self) -> &RanDatabase {
-        &self.apps.ran
+        self.controller.ran()
     }
 
     /// Returns the budget of log lines that peers cause, for others that log about peers: REST, an app's own threads. It is

@@ -64,7 +64,7 @@ fn walk_attributes(cell: &str, structure: &str, attributes: &mut Map<String, Val
     for (name, value) in attributes.iter_mut().filter(|(name, _)| !keys.contains(&name.as_str())) {
         let amount = value.as_f64().map(|number| Amount { number, unit: "" });
         let parameter = format!("ccc/{structure}/{name}");
-        let other = visit(Setting { parameter, scope: scope.clone(), amount });
+        let other = visit(Setting::new(parameter, scope.clone(), amount));
         if let (Some(other), Some(_)) = (other, amount) {
             // all numbers of CCC are integers
             *value = Value::from(other.round() as i64);

@@ -13,9 +13,11 @@ mod slice;
 mod tc;
 
 use std::fmt;
+use std::sync::Arc;
 
 use e2sm::Wire;
 use e2sm::rc::Detection;
+use ferric::e2::topology::UeName;
 
 /// The most settings of one control.
 const MAX_SETTINGS: usize = 256;
@@ -32,14 +34,50 @@ pub(crate) struct Amount {
     pub unit: &'static str,
 }
 
+/// A UE that a control names.
+#[derive(Debug, PartialEq)]
+pub(crate) struct TargetUe {
+    /// As the programs name it: `ue amf:7`.
+    pub text: String,
+    /// All that the control says of it.
+    pub names: Vec<UeName>,
+}
+
 /// One of the things that a control sets.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Setting {
     pub parameter: String,
-    /// What the parameter is of; empty for the node.
+    /// The UE, if it is of one.
+    pub ue: Option<Arc<TargetUe>>,
+    /// What the parameter is of beside that; empty for the UE or the node.
     pub scope: String,
     /// The number, if it is one.
     pub amount: Option<Amount>,
+}
+
+impl Setting {
+    /// A setting that is of no UE.
+    fn new(parameter: String, scope: String, amount: Option<Amount>) -> Self {
+        Setting { parameter, ue: None, scope, amount }
+    }
+
+    /// What the parameter is of, with the UE.
+    pub fn target(&self) -> String {
+        self.ue.as_ref().map_or_else(|| self.scope.clone(), |ue| joined(&ue.text, &self.scope))
+    }
+}
+
+/// The text of a UE by one of its names, as controls have it; `None` for a name that no control of a UE has.
+pub(crate) fn ue_text(name: &UeName) -> Option<String> {
+    Some(match name {
+        UeName::Ngap { amf_ue_ngap_id, .. } => format!("ue amf:{amf_ue_ngap_id}"),
+        UeName::S1ap { mme_ue_s1ap_id, .. } => format!("ue mme:{mme_ue_s1ap_id}"),
+        UeName::F1ap(id) => format!("ue f1ap:{id}"),
+        UeName::W1ap(id) => format!("ue w1ap:{id}"),
+        UeName::E1ap(id) => format!("ue e1ap:{id}"),
+        UeName::Local(id) => format!("ue x2ap:{id}"),
+        UeName::RanUeId(_) | UeName::Rnti { .. } => return None,
+    })
 }
 
 /// Why the settings of a control are not known.
@@ -163,7 +201,7 @@ fn bounded(scope: String) -> String {
 }
 
 /// Joins the parts of a scope.
-fn joined(scope: &str, part: &str) -> String {
+pub(crate) fn joined(scope: &str, part: &str) -> String {
     match (scope, part) {
         ("", part) => part.to_owned(),
         (scope, "") => scope.to_owned(),

@@ -4,6 +4,7 @@
 //! are its PLMN and S-NSSAI. Outside of lists, elements with the key flag do.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use e2sm::Arena;
 use e2sm::common::{RicStyleType, UeId};
@@ -12,9 +13,10 @@ use e2sm::rc::{
     RanParameterItem, RanParameterList, RanParameterStructure, RanParameterValue, RanParameterValueType,
     RicControlActionId,
 };
+use ferric::e2::topology::UeName;
 use per::List;
 
-use super::{Amount, Content, Setting, Unreadable, Visit, joined};
+use super::{Amount, Content, Setting, TargetUe, Unreadable, Visit, joined};
 
 /// The deepest nesting of RAN parameters that is looked at; what is deeper counts as one setting.
 const MAX_DEPTH: usize = 16;
@@ -30,14 +32,14 @@ pub(super) fn walk(
     let decoded = ControlHeader::decode_in(header, revision, wire, &arena)?;
     let (target, of_header) = match &decoded.formats {
         ControlHeaderFormats::Format1(format) => {
-            (ue_scope(&format.ue_id), Some((format.ric_style_type, format.ric_control_action_id)))
+            (Target::of_ue(&format.ue_id), Some((format.ric_style_type, format.ric_control_action_id)))
         }
-        ControlHeaderFormats::Format2(format) => (format.ue_id.as_ref().map(ue_scope).unwrap_or_default(), None),
+        ControlHeaderFormats::Format2(format) => (format.ue_id.as_ref().map(Target::of_ue).unwrap_or_default(), None),
         ControlHeaderFormats::Format3(format) => {
-            (format!("group {}", format.ue_group_id.0), Some((format.ric_style_type, format.ric_control_action_id)))
+            (Target::of_others(format!("group {}", format.ue_group_id.0)), Some((format.ric_style_type, format.ric_control_action_id)))
         }
         ControlHeaderFormats::Format4(format) => {
-            (format!("ue {:?}", format.partial_ueid), Some((format.ric_style_type, format.ric_control_action_id)))
+            (Target::of_others(format!("ue {:?}", format.partial_ueid)), Some((format.ric_style_type, format.ric_control_action_id)))
         }
     };
     let arena = Arena::new();
@@ -86,11 +88,26 @@ pub(super) fn walk(
     Ok(Some((header.to_vec(), out)))
 }
 
-/// The UE of a control. A control that does not concern a UE contains UE 0 of the F1 interface.
-fn ue_scope(ue: &UeId<'_>) -> String {
-    match ue {
-        UeId::GnbDu(id) if id.gnb_cu_ue_f1ap_id.0 == 0 => String::new(),
-        ue => format!("ue {}", e2sm::ue_name(ue)),
+/// Whom the header of a control concerns.
+#[derive(Default)]
+struct Target {
+    ue: Option<Arc<TargetUe>>,
+    /// Others than one UE.
+    others: String,
+}
+
+impl Target {
+    /// The UE of a control. A control that does not concern a UE contains UE 0 of the F1 interface.
+    fn of_ue(ue: &UeId<'_>) -> Self {
+        if matches!(ue, UeId::GnbDu(id) if id.gnb_cu_ue_f1ap_id.0 == 0) {
+            return Target::default();
+        }
+        let ue = TargetUe { text: format!("ue {}", e2sm::ue_name(ue)), names: UeName::all_of(ue) };
+        Target { ue: Some(Arc::new(ue)), others: String::new() }
+    }
+
+    fn of_others(others: String) -> Self {
+        Target { ue: None, others }
     }
 }
 
@@ -99,24 +116,26 @@ type Items = List<'static, RanParameterItem<'static>>;
 /// Visits the parameters of an action. Returns whether one is changed.
 fn walk_action(
     (style, action): (RicStyleType, RicControlActionId),
-    target: &str,
+    target: &Target,
     items: &mut Items,
     visit: Visit<'_>,
 ) -> bool {
     let parameter = format!("rc/{}/{}", style.0, action.0);
     // a quota concerns no UE: nodes ignore the one that each header has
     let is_of_cell = (ActionId { style, action }) == ControlAction::SLICE_PRB_QUOTA;
-    let target = if is_of_cell { "" } else { target };
+    let of_cell = Target::default();
+    let target = if is_of_cell { &of_cell } else { target };
     let mut keys = String::new();
     items.iter().for_each(|item| key_elements(item, 0, false, &mut keys));
-    let scope = joined(target, &keys);
-    let mut walk = Walk { parameter: &parameter, has_number: false, is_changed: false, visit };
+    let scope = joined(&target.others, &keys);
+    let ue = target.ue.as_ref();
+    let mut walk = Walk { parameter: &parameter, ue, has_number: false, is_changed: false, visit };
     if let Some(changed) = walk.items(&scope, items, 0) {
         *items = changed;
     }
     let Walk { has_number, is_changed, visit, .. } = walk;
     if !has_number {
-        visit(Setting { parameter, scope, amount: None });
+        visit(Setting { parameter, ue: ue.cloned(), scope, amount: None });
     }
     is_changed
 }
@@ -172,6 +191,7 @@ fn number(value: &RanParameterValue<'_>) -> Option<i64> {
 
 struct Walk<'p, 'v> {
     parameter: &'p str,
+    ue: Option<&'p Arc<TargetUe>>,
     has_number: bool,
     is_changed: bool,
     visit: Visit<'v>,
@@ -206,7 +226,7 @@ impl Walk<'_, '_> {
                 self.has_number = true;
                 let parameter = format!("{}/{}", self.parameter, item.ran_parameter_id.0);
                 let amount = Some(Amount { number: number as f64, unit: "" });
-                let other = (self.visit)(Setting { parameter, scope: scope.to_owned(), amount })?;
+                let other = (self.visit)(Setting { parameter, ue: self.ue.cloned(), scope: scope.to_owned(), amount })?;
                 self.is_changed = true;
                 let mut element = element.clone();
                 element.value = Some(RanParameterValue::ValueInt(other.round() as i64));

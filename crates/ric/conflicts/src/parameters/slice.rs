@@ -20,13 +20,13 @@ pub(super) fn walk(wire: Wire, header: &[u8], message: &[u8], visit: Visit<'_>) 
         ControlMessage::Delete(ids) => {
             let all = ids.dl.iter().map(|id| ("slice/dl", id)).chain(ids.ul.iter().map(|id| ("slice/ul", id)));
             for (parameter, id) in all {
-                visit(Setting { parameter: parameter.to_owned(), scope: format!("slice {id}"), amount: None });
+                visit(Setting::new(parameter.to_owned(), format!("slice {id}"), None));
             }
         }
         ControlMessage::Associate(ues) => {
             for ue in ues.iter() {
                 let scope = format!("rnti {}", ue.rnti);
-                visit(Setting { parameter: "slice/association".to_owned(), scope, amount: None });
+                visit(Setting::new("slice/association".to_owned(), scope, None));
             }
         }
     }
@@ -43,7 +43,7 @@ fn direction(parameter: &str, slices: &mut DirectionSlices<'static>, visit: Visi
     if slices.slices.is_empty() {
         if !slices.scheduler.as_str().is_empty() {
             let parameter = format!("{parameter}/scheduler");
-            visit(Setting { parameter, scope: String::new(), amount: None });
+            visit(Setting::new(parameter, String::new(), None));
         }
         return false;
     }
@@ -57,7 +57,7 @@ fn direction(parameter: &str, slices: &mut DirectionSlices<'static>, visit: Visi
         };
         let amount = number.as_ref().map(|(number, unit)| Amount { number: f64::from(**number), unit });
         let scope = format!("slice {}", slice.id);
-        let other = visit(Setting { parameter: parameter.to_owned(), scope, amount });
+        let other = visit(Setting::new(parameter.to_owned(), scope, amount));
         if let (Some((number, _)), Some(other)) = (number, other) {
             *number = other as f32;
             is_changed = true;

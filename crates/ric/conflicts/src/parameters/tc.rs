@@ -15,7 +15,7 @@ pub(super) fn walk(wire: Wire, header: &[u8], message: &[u8], visit: Visit<'_>) 
         let scope = scope.map_or_else(String::new, |(what, id)| format!("{what} {id}"));
         let amount = rate_kbps.map(|rate| Amount { number: f64::from(rate), unit: RATE });
         // saturates
-        visit(Setting { parameter: format!("tc/{parameter}"), scope, amount }).map(|rate| rate.round() as u32)
+        visit(Setting::new(format!("tc/{parameter}"), scope, amount)).map(|rate| rate.round() as u32)
     };
     let mut is_changed = false;
     let mut change = |rate: &mut u32, other: Option<u32>| {

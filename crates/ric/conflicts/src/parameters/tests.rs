@@ -10,9 +10,9 @@ fn rc() -> Model {
     Model::Rc(Detection::configured(Revision::V1_03))
 }
 
-fn names(settings: &[Setting]) -> Vec<(&str, &str, Option<f64>)> {
+fn names(settings: &[Setting]) -> Vec<(&str, String, Option<f64>)> {
     let name = |setting: &'_ Setting| setting.amount.map(|amount| amount.number);
-    settings.iter().map(|setting| (&*setting.parameter, &*setting.scope, name(setting))).collect()
+    settings.iter().map(|setting| (&*setting.parameter, setting.target(), name(setting))).collect()
 }
 
 fn quota(policies: &[(u8, u8, u8)]) -> Control {
@@ -36,7 +36,7 @@ fn quotas_of_slices_are_told_apart_and_their_numbers_replaced() {
     let values: Vec<_> = all.iter().map(|(.., value)| value.unwrap()).collect();
     assert_eq!(values, [10.0, 50.0, 0.0, 20.0, 60.0, 0.0]);
     assert!(all.iter().all(|(parameter, ..)| parameter.starts_with("rc/2/6/")), "{all:?}");
-    let scopes: std::collections::BTreeSet<_> = all.iter().map(|(_, scope, _)| *scope).collect();
+    let scopes: std::collections::BTreeSet<_> = all.iter().map(|(_, scope, _)| scope.clone()).collect();
     assert_eq!(scopes.len(), 2, "{all:?}");
     let numbers = [None, Some(40.0), None, None, None, None];
     let (header, message) = rc().with_numbers(&header, &message, &numbers).unwrap();
@@ -56,12 +56,12 @@ fn action_without_numbers_is_one_setting_of_its_ue() {
     let handover = Control::of_ue(ue(7), ControlAction::Handover(Handover::to(cell)));
     let (header, message) = handover.encode(Revision::V1_03).unwrap();
     let settings = rc().settings(&header, &message).unwrap();
-    assert_eq!(names(&settings), [("rc/3/1", "ue f1ap:7", None)]);
+    assert_eq!(names(&settings), [("rc/3/1", "ue f1ap:7".to_owned(), None)]);
     let drx = Control::of_ue(ue(8), ControlAction::Drx(Drx::long(320)));
     let (header, message) = drx.encode(Revision::V1_03).unwrap();
     let settings = rc().settings(&header, &message).unwrap();
     assert!(!settings.is_empty() && settings.iter().all(|one| one.parameter.starts_with("rc/2/1/")), "{settings:?}");
-    assert!(settings.iter().all(|one| one.scope == "ue f1ap:8"), "{settings:?}");
+    assert!(settings.iter().all(|one| one.target() == "ue f1ap:8"), "{settings:?}");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn rate_of_a_shaper_is_a_number_of_its_queue() {
     };
     let model = Model::Tc(Wire::Per);
     let settings = model.settings(&[], &shaper(5000)).unwrap();
-    assert_eq!(names(&settings), [("tc/shaper", "queue 3", Some(5000.0))]);
+    assert_eq!(names(&settings), [("tc/shaper", "queue 3".to_owned(), Some(5000.0))]);
     assert_eq!(model.with_numbers(&[], &shaper(5000), &[Some(4000.0)]).unwrap().1, shaper(4000));
 }
 

@@ -35,11 +35,7 @@ impl State {
         let mut verdict = Verdict { numbers: vec![None; asked.settings.len()], ..Verdict::default() };
         for (at, setting) in asked.settings.iter().enumerate() {
             if let Some(rule) = self.rules.rule(&asked.node_name, &setting.parameter) {
-                let key = Key {
-                    node: asked.node.id,
-                    parameter: setting.parameter.as_str().into(),
-                    scope: setting.scope.as_str().into(),
-                };
+                let key = asked.keys[at].clone();
                 let judgement = self.judge_one(asked, &key, 0, rule.policy, setting.amount);
                 let grant = self.grant(asked, key, 0, rule.policy, rule.hold, setting.amount);
                 verdict.add(at, judgement, rule.policy, grant);

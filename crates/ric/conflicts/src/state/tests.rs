@@ -65,7 +65,7 @@ fn share_of(message: &[u8]) -> f32 {
 /// A mitigation with a node and xApps, which are known by their names.
 struct World {
     state: State,
-    node: Node,
+    ran: RanDatabase,
     tickets: u32,
 }
 
@@ -80,10 +80,27 @@ enum Got {
 
 impl World {
     fn new(rules: &str) -> World {
-        World { state: State::new(ConflictRules::parse(rules).unwrap(), None, None), node: node(), tickets: 0 }
+        let state = State::new(ConflictRules::parse(rules).unwrap(), None, None);
+        World { state, ran: RanDatabase::new(100), tickets: 0 }
     }
 
     fn control(&mut self, xapp: &str, ms: u64, message: &[u8]) -> Got {
+        match self.request(xapp, ms, &node(), FUNCTION, (&[], message)) {
+            Mediation::Send => Got::Sent,
+            Mediation::Change { message, .. } => Got::Share(share_of(&message)),
+            Mediation::Refuse(cause) => Got::Refused(cause),
+            Mediation::Hold => Got::Waits,
+        }
+    }
+
+    fn request(
+        &mut self,
+        xapp: &str,
+        ms: u64,
+        node: &Node,
+        function: RanFunctionId,
+        (header, message): (&[u8], &[u8]),
+    ) -> Mediation {
         self.tickets += 1;
         let identity = ConsumerIdentity::named(xapp);
         let consumer = consumer(xapp);
@@ -92,19 +109,15 @@ impl World {
             consumer,
             identity: Some(&identity),
             ticket: Ticket(self.tickets),
-            node: &self.node,
-            function: FUNCTION,
-            header: &[],
+            node,
+            ran: &self.ran,
+            function,
+            header,
             message,
             call_process_id: None,
             ack: true,
         };
-        match self.state.mediate(&control) {
-            Mediation::Send => Got::Sent,
-            Mediation::Change { message, .. } => Got::Share(share_of(&message)),
-            Mediation::Refuse(cause) => Got::Refused(cause),
-            Mediation::Hold => Got::Waits,
-        }
+        self.state.mediate(&control)
     }
 
     fn set(&mut self, xapp: &str, ms: u64, slice: u32, reserved: f32) -> Got {
@@ -393,3 +406,5 @@ fn xapp_that_takes_all_parameters_leaves_room() {
     assert_eq!(world.set("a", 1000, 2_000_000, 0.5), Got::Sent, "its time is over");
     assert!(world.state.decisions.len() <= MAX_DECISIONS);
 }
+
+mod ue_names;
