@@ -37,4 +37,5 @@ mod writer;
 
 pub use digest::{Digest, digest};
 pub use log::{AuditCounters, AuditLog, LogConfig, StartError};
+pub use time::rfc3339;
 pub use verify::{Fault, Report, Verdict, VerifyError, verify};

@@ -3,7 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `2026-11-27T18:00:00.125Z`. Times before 1970 are written as its beginning.
-pub(crate) fn rfc3339(at: SystemTime) -> String {
+#[must_use]
+pub fn rfc3339(at: SystemTime) -> String {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, of_day) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
     let (year, month, day) = date(days);

@@ -8,6 +8,11 @@ pub(crate) const GNB_LOST: i64 = 8006;
 pub(crate) const ENB_LOST: i64 = 8007;
 /// The problem of an xApp that does not read. The platform has none for it.
 pub(crate) const XAPP_BEHIND: i64 = 72_901;
+/// Those of an xApp that the RIC has started and that has ended with a fault, of one that cannot be reached over RMR, and of one whose
+/// sessions end again and again.
+pub(crate) const XAPP_FAULTY: i64 = 72_902;
+pub(crate) const XAPP_UNREACHABLE: i64 = 72_903;
+pub(crate) const XAPP_UNSTEADY: i64 = 72_904;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -134,7 +139,37 @@ impl Definition {
                 "Reports are dropped: give it fewer, or a faster host",
                 (1, 5),
             ),
+            define(XAPP_FAULTY, "XAPP DOES NOT RUN", "ferric xapps logs NAME has its last output", (0, 10)),
+            define(
+                XAPP_UNREACHABLE,
+                "XAPP CANNOT BE REACHED OVER RMR",
+                "Its subscriptions were deleted: start it, or correct its endpoint",
+                (0, 5),
+            ),
+            define(XAPP_UNSTEADY, "SESSIONS OF AN XAPP END AGAIN AND AGAIN", "Its own log says why it ends", (0, 5)),
         ]
+    }
+}
+
+/// Alarms in the messages of the platform (RIC_ALARM, in its libraries RIC_ALARM_UPDATE): those of a library for xApps, and ours.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlatformMessage<'a> {
+    #[serde(flatten)]
+    alarm: &'a Alarm,
+    #[serde(rename = "AlarmAction")]
+    action: Action,
+    #[serde(rename = "AlarmTime")]
+    time_ns: i64,
+}
+
+impl Notification {
+    /// Returns the payload of a message to an alarm manager of the platform.
+    #[must_use]
+    pub fn to_message(&self) -> Vec<u8> {
+        let message = PlatformMessage { alarm: &self.alarm, action: self.action, time_ns: self.time_ns };
+        // texts and numbers are written in any case
+        serde_json::to_vec(&message).unwrap_or_default()
     }
 }
 

@@ -16,6 +16,9 @@ const DEFINITION: &str = "/ric/v1/alarms/define/{alarmId}";
 const CONFIG: &str = "/ric/v1/alarms/config";
 const ALARM_ID: Parameter = Parameter::of::<u32>("alarmId", "The number of the problem.");
 
+/// The longest message of an xApp, in octets.
+const MAX_MESSAGE: usize = 16 << 10;
+
 /// An alarm to raise or to clear. The platform's clients send more members, which mean nothing here.
 #[derive(Deserialize, JsonSchema)]
 struct Message {
@@ -91,11 +94,36 @@ fn change(alarms: &Alarms, request: &Request, is_raised: bool) -> Result<Respons
     if is_raised {
         alarms.raise(alarm, Instant::now()).map_err(problem)?;
     } else if action == Some(Action::ClearAll) {
-        alarms.book().clear_all(&alarm.managed_object_id, &alarm.application_id);
+        alarms.book().clear_all(&alarm.managed_object_id, &alarm.application_id, None);
     } else {
         alarms.clear(&alarm, Instant::now());
     }
     Ok(Response::ok(()))
+}
+
+/// Raises or clears an alarm by a message of an xApp over RMR.
+pub(crate) fn handle_message(alarms: &Alarms, owner: &str, payload: &[u8]) -> Result<(), String> {
+    if payload.len() > MAX_MESSAGE {
+        return Err(format!("it has {} octets; at most {MAX_MESSAGE} are read", payload.len()));
+    }
+    // libraries in C count the end of the text
+    let end = payload.iter().rposition(|octet| *octet != 0).map_or(0, |last| last + 1);
+    let Message { alarm, action } = serde_json::from_slice(&payload[..end]).map_err(|error| error.to_string())?;
+    let alarm = alarm.alarm().map_err(|problem| problem.detail().to_owned())?;
+    let now = Instant::now();
+    let mut book = alarms.book();
+    match action {
+        Some(Action::Raise) => book.raise(alarm, Some(owner), now).map_err(|error| error.to_string()),
+        Some(Action::Clear) => {
+            book.clear(&alarm, Some(owner), now);
+            Ok(())
+        }
+        Some(Action::ClearAll) => {
+            book.clear_all(&alarm.managed_object_id, &alarm.application_id, Some(owner));
+            Ok(())
+        }
+        None => Err("AlarmAction is missing".to_owned()),
+    }
 }
 
 /// Returns the routes of the alarm manager.

@@ -31,6 +31,10 @@ pub enum RaiseError {
     Incomplete,
     /// As many alarms are active, or problems defined, as may.
     TooMany(usize),
+    /// An xApp has raised as many as it may, or another one has raised this alarm.
+    OfXapp(usize),
+    /// The alarm is one that another has raised.
+    OfAnother,
     /// A delay is out of its range.
     Delay(u32),
 }
@@ -44,6 +48,8 @@ impl fmt::Display for RaiseError {
             RaiseError::TooLong => write!(f, "a text has more than {MAX_TEXT} octets"),
             RaiseError::Incomplete => f.write_str("managedObjectId and applicationId must not be empty"),
             RaiseError::TooMany(limit) => write!(f, "there are {limit} already, as many as may be"),
+            RaiseError::OfXapp(own) => write!(f, "its host has raised {own} that are active, as many as stay free"),
+            RaiseError::OfAnother => f.write_str("it is active, and another has raised it"),
             RaiseError::Delay(delay) => write!(f, "a delay of {delay} s; at most {MAX_DELAY} s are possible"),
         }
     }
@@ -68,15 +74,27 @@ pub struct Statistics {
 #[derive(Debug)]
 struct Active {
     notification: Notification,
+    /// The host of xApps over RMR that has raised it; `None`: the RIC, or a client of REST.
+    owner: Option<Box<str>>,
     /// When it is cleared, unless it is raised again before.
     clear_at: Option<Instant>,
 }
 
+/// An alarm that is raised once its time has come.
 #[derive(Debug)]
+struct Waiting {
+    due: Instant,
+    alarm: Alarm,
+    owner: Option<Box<str>>,
+}
+
+/// Gets each alarm that is raised or cleared. It must not block.
+pub type Outlet = Box<dyn Fn(&Notification) + Send>;
+
 pub(crate) struct Book {
     active: Vec<Active>,
-    /// What is raised once its time has come.
-    waiting: Vec<(Instant, Alarm)>,
+    waiting: Vec<Waiting>,
+    outlets: Vec<Outlet>,
     history: VecDeque<Notification>,
     definitions: Vec<Definition>,
     pub max_active: usize,
@@ -91,6 +109,7 @@ impl Default for Book {
         Book {
             active: Vec::new(),
             waiting: Vec::new(),
+            outlets: Vec::new(),
             history: VecDeque::new(),
             definitions: Definition::built_in(),
             max_active: MAX_ACTIVE,
@@ -103,13 +122,14 @@ impl Default for Book {
 }
 
 impl Book {
-    pub fn raise(&mut self, alarm: Alarm, now: Instant) -> Result<(), RaiseError> {
-        let raised = self.try_raise(alarm, now);
+    /// Raises an alarm. `owner` is the host of the xApp that raises it over RMR.
+    pub fn raise(&mut self, alarm: Alarm, owner: Option<&str>, now: Instant) -> Result<(), RaiseError> {
+        let raised = self.try_raise(alarm, owner, now);
         self.refused += u64::from(raised.is_err());
         raised
     }
 
-    fn try_raise(&mut self, mut alarm: Alarm, now: Instant) -> Result<(), RaiseError> {
+    fn try_raise(&mut self, mut alarm: Alarm, owner: Option<&str>, now: Instant) -> Result<(), RaiseError> {
         let texts = [&alarm.managed_object_id, &alarm.application_id, &alarm.additional_info, &alarm.identifying_info];
         if texts.iter().any(|text| text.len() > MAX_TEXT) {
             return Err(RaiseError::TooLong);
@@ -120,26 +140,40 @@ impl Book {
         let definition = self.definition(alarm.specific_problem);
         let delay = definition.ok_or(RaiseError::Unknown(alarm.specific_problem))?.raise_delay;
         if let Some(active) = self.active.iter_mut().find(|active| active.notification.alarm.is(&alarm)) {
+            if owner.is_some() && active.owner.as_deref() != owner {
+                return Err(RaiseError::OfAnother);
+            }
             active.clear_at = None;
             return Ok(());
         }
-        if self.waiting.iter().any(|(_, waiting)| waiting.is(&alarm)) {
-            return Ok(());
+        if let Some(waiting) = self.waiting.iter().find(|waiting| waiting.alarm.is(&alarm)) {
+            let is_own = owner.is_none() || waiting.owner.as_deref() == owner;
+            return if is_own { Ok(()) } else { Err(RaiseError::OfAnother) };
         }
         if self.active.len() + self.waiting.len() >= self.max_active {
             return Err(RaiseError::TooMany(self.max_active));
         }
+        if owner.is_some() {
+            let owners = self.active.iter().map(|active| &active.owner);
+            let owners = owners.chain(self.waiting.iter().map(|waiting| &waiting.owner));
+            let own = owners.filter(|other| other.as_deref() == owner).count();
+            // one host has as many as stay free at most
+            if own >= self.max_active - self.active.len() - self.waiting.len() {
+                return Err(RaiseError::OfXapp(own));
+            }
+        }
+        let owner = owner.map(Box::from);
         if matches!(alarm.perceived_severity, Severity::Default | Severity::Cleared) {
             alarm.perceived_severity = Severity::Warning;
         }
         match delay {
-            0 => self.activate(alarm),
-            delay => self.waiting.push((now + Duration::from_secs(delay.into()), alarm)),
+            0 => self.activate(alarm, owner),
+            delay => self.waiting.push(Waiting { due: now + Duration::from_secs(delay.into()), alarm, owner }),
         }
         Ok(())
     }
 
-    fn activate(&mut self, alarm: Alarm) {
+    fn activate(&mut self, alarm: Alarm, owner: Option<Box<str>>) {
         let Some(definition) = self.definition(alarm.specific_problem).cloned() else { return };
         warn!(
             severity = ?alarm.perceived_severity,
@@ -153,12 +187,15 @@ impl Book {
         *self.raised.entry(alarm.perceived_severity).or_default() += 1;
         let notification = Notification { alarm, action: Action::Raise, time_ns: now_ns(), definition };
         self.keep(notification.clone());
-        self.active.push(Active { notification, clear_at: None });
+        self.active.push(Active { notification, owner, clear_at: None });
     }
 
-    pub fn clear(&mut self, alarm: &Alarm, now: Instant) {
-        self.waiting.retain(|(_, waiting)| !waiting.is(alarm));
-        let Some(at) = self.active.iter().position(|active| active.notification.alarm.is(alarm)) else { return };
+    /// Clears an alarm; a host of xApps only what it has raised.
+    pub fn clear(&mut self, alarm: &Alarm, owner: Option<&str>, now: Instant) {
+        let is_own = |other: &Option<Box<str>>| owner.is_none() || other.as_deref() == owner;
+        self.waiting.retain(|waiting| !waiting.alarm.is(alarm) || !is_own(&waiting.owner));
+        let is_it = |active: &Active| active.notification.alarm.is(alarm) && is_own(&active.owner);
+        let Some(at) = self.active.iter().position(is_it) else { return };
         match self.active[at].notification.definition.clear_delay {
             0 => self.remove(at),
             delay => {
@@ -169,10 +206,15 @@ impl Book {
     }
 
     /// Clears all alarms of an application at once.
-    pub fn clear_all(&mut self, object: &str, application: &str) {
-        let is_of = |alarm: &Alarm| alarm.managed_object_id == object && alarm.application_id == application;
-        self.waiting.retain(|(_, waiting)| !is_of(waiting));
-        while let Some(at) = self.active.iter().position(|active| is_of(&active.notification.alarm)) {
+    pub fn clear_all(&mut self, object: &str, application: &str, owner: Option<&str>) {
+        let is_of = |alarm: &Alarm, other: &Option<Box<str>>| {
+            let is_own = owner.is_none() || other.as_deref() == owner;
+            is_own && alarm.managed_object_id == object && alarm.application_id == application
+        };
+        self.waiting.retain(|waiting| !is_of(&waiting.alarm, &waiting.owner));
+        while let Some(at) =
+            self.active.iter().position(|active| is_of(&active.notification.alarm, &active.owner))
+        {
             self.remove(at);
         }
     }
@@ -193,6 +235,7 @@ impl Book {
     }
 
     fn keep(&mut self, notification: Notification) {
+        self.outlets.iter().for_each(|outlet| outlet(&notification));
         while self.history.len() >= self.max_history.max(1) {
             self.history.pop_front();
         }
@@ -200,9 +243,9 @@ impl Book {
     }
 
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(at) = self.waiting.iter().position(|(due, _)| *due <= now) {
-            let (_, alarm) = self.waiting.remove(at);
-            self.activate(alarm);
+        while let Some(at) = self.waiting.iter().position(|waiting| waiting.due <= now) {
+            let Waiting { alarm, owner, .. } = self.waiting.remove(at);
+            self.activate(alarm, owner);
         }
         while let Some(at) = self.active.iter().position(|active| active.clear_at.is_some_and(|due| due <= now)) {
             self.remove(at);
@@ -215,6 +258,10 @@ impl Book {
 
     pub fn history(&self) -> Vec<Notification> {
         self.history.iter().cloned().collect()
+    }
+
+    pub fn add_outlet(&mut self, outlet: Outlet) {
+        self.outlets.push(outlet);
     }
 
     pub fn statistics(&self) -> Statistics {
@@ -286,21 +333,21 @@ mod tests {
     fn alarm_of_a_short_loss_is_not_raised_and_a_flapping_one_stays() {
         let (mut book, start) = (Book::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
-        book.raise(alarm("a"), start).unwrap();
-        book.clear(&alarm("a"), at(4));
+        book.raise(alarm("a"), None, start).unwrap();
+        book.clear(&alarm("a"), None, at(4));
         book.handle_timeout(at(60));
         assert_eq!((book.active().len(), book.history().len()), (0, 0));
-        book.raise(alarm("a"), at(60)).unwrap();
+        book.raise(alarm("a"), None, at(60)).unwrap();
         book.handle_timeout(at(64));
         assert_eq!(book.active().len(), 0);
         book.handle_timeout(at(65));
         assert_eq!(book.active().len(), 1);
-        book.clear(&alarm("a"), at(70));
-        book.raise(alarm("a"), at(74)).unwrap();
+        book.clear(&alarm("a"), None, at(70));
+        book.raise(alarm("a"), None, at(74)).unwrap();
         book.handle_timeout(at(80));
         assert_eq!(book.active().len(), 1, "it was back for 4 s only");
-        book.clear(&alarm("a"), at(81));
-        book.clear(&alarm("a"), at(84));
+        book.clear(&alarm("a"), None, at(81));
+        book.clear(&alarm("a"), None, at(84));
         book.handle_timeout(at(86));
         let history: Vec<_> = book.history().iter().map(|one| (one.action, one.alarm.perceived_severity)).collect();
         assert_eq!(history, [(Action::Raise, Severity::Major), (Action::Clear, Severity::Cleared)]);
@@ -313,22 +360,46 @@ mod tests {
         book.define(Definition { raise_delay: 0, clear_delay: 0, ..book.definition(GNB_LOST).unwrap().clone() })
             .unwrap();
         for node in ["a", "b", "c"] {
-            book.raise(alarm(node), now).unwrap();
+            book.raise(alarm(node), None, now).unwrap();
         }
-        assert_eq!(book.raise(alarm("d"), now), Err(RaiseError::TooMany(3)));
-        assert_eq!(book.raise(alarm("a"), now), Ok(()), "it is active");
-        book.clear_all("RIC", "ferric");
+        assert_eq!(book.raise(alarm("d"), None, now), Err(RaiseError::TooMany(3)));
+        assert_eq!(book.raise(alarm("a"), None, now), Ok(()), "it is active");
+        book.clear_all("RIC", "ferric", None);
         assert_eq!((book.active().len(), book.history().len()), (0, 4));
-        assert_eq!(book.raise(Alarm { specific_problem: 1, ..alarm("a") }, now), Err(RaiseError::Unknown(1)));
-        assert_eq!(book.raise(alarm(&"x".repeat(2000)), now), Err(RaiseError::TooLong));
+        assert_eq!(book.raise(Alarm { specific_problem: 1, ..alarm("a") }, None, now), Err(RaiseError::Unknown(1)));
+        assert_eq!(book.raise(alarm(&"x".repeat(2000)), None, now), Err(RaiseError::TooLong));
         let nameless = Alarm { application_id: String::new(), ..alarm("a") };
-        assert_eq!(book.raise(nameless, now), Err(RaiseError::Incomplete));
+        assert_eq!(book.raise(nameless, None, now), Err(RaiseError::Incomplete));
         let of = |alarm_id, raise_delay| Definition { alarm_id, raise_delay, ..Definition::built_in()[0].clone() };
         assert_eq!(book.define(of(1, MAX_DELAY + 1)), Err(RaiseError::Delay(MAX_DELAY + 1)));
-        for number in 0..MAX_DEFINITIONS as i64 - 3 {
+        for number in 0..(MAX_DEFINITIONS - Definition::built_in().len()) as i64 {
             book.define(of(100_000 + number, 0)).unwrap();
         }
         assert_eq!(book.define(of(1, 0)), Err(RaiseError::TooMany(MAX_DEFINITIONS)));
         assert!(book.undefine(100_000) && !book.undefine(100_000));
+    }
+
+    #[test]
+    fn hosts_of_xapps_have_what_stays_free_and_clear_their_own() {
+        let mut book = Book { max_active: 8, ..Book::default() };
+        let now = Instant::now();
+        let instant = Definition { raise_delay: 0, clear_delay: 0, ..book.definition(GNB_LOST).unwrap().clone() };
+        book.define(instant).unwrap();
+        book.raise(alarm("of the RIC"), None, now).unwrap();
+        let mut own = 0;
+        while book.raise(alarm(&own.to_string()), Some("a"), now).is_ok() {
+            own += 1;
+        }
+        assert_eq!((own, book.raise(alarm("more"), Some("a"), now)), (4, Err(RaiseError::OfXapp(4))));
+        book.raise(alarm("of b"), Some("b"), now).unwrap();
+        assert_eq!(book.raise(alarm("of the RIC"), Some("a"), now), Err(RaiseError::OfAnother));
+        book.clear(&alarm("of the RIC"), Some("a"), now);
+        book.clear(&alarm("of b"), Some("a"), now);
+        assert_eq!(book.active().len(), 6, "it has raised neither");
+        book.clear_all("RIC", "ferric", Some("a"));
+        assert_eq!(book.active().len(), 2);
+        let statistics = book.statistics();
+        assert_eq!((statistics.cleared, statistics.refused), (4, 3));
+        assert!(statistics.active.contains(&(Severity::Major, 2)) && statistics.raised.contains(&(Severity::Major, 6)));
     }
 }

@@ -30,23 +30,32 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
+mod alert_manager;
 mod api;
 mod book;
 mod watch;
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 pub use alarm::{Action, Alarm, Definition, Notification, Severity};
 pub use api::routes;
-pub use book::{RaiseError, Statistics};
+pub use alert_manager::{AlertManager, AlertManagerConfig};
+pub use book::{Outlet, RaiseError, Statistics};
 pub use watch::add_to;
 
 use book::Book;
 
 /// The alarms of a RIC. Clones are the same ones.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Alarms(Arc<Mutex<Book>>);
+
+impl fmt::Debug for Alarms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Alarms").finish_non_exhaustive()
+    }
+}
 
 impl Alarms {
     fn book(&self) -> MutexGuard<'_, Book> {
@@ -58,12 +67,36 @@ impl Alarms {
     /// # Errors
     /// If the problem is not defined, a text is too long, or too many alarms are active.
     pub fn raise(&self, alarm: Alarm, now: Instant) -> Result<(), RaiseError> {
-        self.book().raise(alarm, now)
+        self.book().raise(alarm, None, now)
     }
 
     /// Clears an alarm, at once or after the delay of its definition.
     pub fn clear(&self, alarm: &Alarm, now: Instant) {
-        self.book().clear(alarm, now);
+        self.book().clear(alarm, None, now);
+    }
+
+    /// Handles a message of the platform's libraries for xApps (RIC_ALARM) from an xApp of a host. What one host has raised is bounded
+    /// by what stays free, and it clears only that.
+    ///
+    /// # Errors
+    /// A text: what is wrong with the message, or why the alarm is not raised.
+    pub fn handle_message(&self, host: &str, payload: &[u8]) -> Result<(), String> {
+        api::handle_message(self, host, payload)
+    }
+
+    /// Raises the alarm of an xApp that the RIC has started and that has ended with a fault, or clears it: `None`.
+    pub fn set_started_xapp(&self, name: &str, fault: Option<&str>) {
+        watch::set_xapp_fault(self, true, name, fault);
+    }
+
+    /// Raises the alarm of an endpoint that cannot be reached over RMR, or clears it: `None`.
+    pub fn set_rmr_endpoint(&self, endpoint: &str, fault: Option<&str>) {
+        watch::set_xapp_fault(self, false, endpoint, fault);
+    }
+
+    /// Has each alarm passed on that is raised or cleared from now on. It must not block, nor use these alarms.
+    pub fn forward_to(&self, outlet: Outlet) {
+        self.book().add_outlet(outlet);
     }
 
     /// Raises and clears what is due.

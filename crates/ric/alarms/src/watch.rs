@@ -1,6 +1,6 @@
 //! The alarms that the RIC raises itself: lost nodes, and xApps that do not read.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use ferric::e2::{Indication, NodeId};
@@ -8,11 +8,18 @@ use ferric::e2ap::GlobalE2NodeId;
 use ferric::server::{Iapp, IappContext, IappEvent, Server};
 use tracing::warn;
 
-use crate::alarm::{Alarm, ENB_LOST, GNB_LOST, Severity, XAPP_BEHIND};
+use crate::alarm::{
+    Alarm, ENB_LOST, GNB_LOST, Severity, XAPP_BEHIND, XAPP_FAULTY, XAPP_UNREACHABLE, XAPP_UNSTEADY,
+};
 use crate::{Alarms, RaiseError};
 
 /// How often delays and outboxes are looked at.
 const PERIOD: Duration = Duration::from_millis(500);
+/// So many sessions of an xApp that end within the time are an alarm; it is cleared when one has lasted as long.
+const ENDS: usize = 3;
+const STEADY: Duration = Duration::from_secs(60);
+/// The xApps whose sessions are compared, by name.
+const MAX_NAMES: usize = 1024;
 /// The part of an outbox above which an alarm is raised, and that below which it is cleared.
 const HIGH: f64 = 0.75;
 const LOW: f64 = 0.25;
@@ -35,8 +42,20 @@ pub fn add_to(server: &mut Server, alarms: &Alarms, outbox_octets: usize) -> Res
     thread.spawn(run).map_err(|source| ferric::Error::System { what: "start a thread", source })?;
     let alarms = alarms.clone();
     let looked = Instant::now();
-    server.add_iapp(Box::new(Watch { alarms, outbox_octets, nodes: HashMap::new(), behind: Vec::new(), looked }));
+    server.add_iapp(Box::new(Watch { alarms, outbox_octets, nodes: HashMap::new(), behind: Vec::new(), sessions: BTreeMap::new(), looked }));
     Ok(())
+}
+
+/// The sessions of an xApp, by its name.
+#[derive(Default)]
+struct Sessions {
+    /// Their numbers.
+    open: Vec<u32>,
+    /// When sessions have ended, the latest ones.
+    ends: VecDeque<Instant>,
+    /// Since when a session is open.
+    since: Option<Instant>,
+    is_raised: bool,
 }
 
 struct Watch {
@@ -46,6 +65,7 @@ struct Watch {
     nodes: HashMap<NodeId, GlobalE2NodeId>,
     /// The xApps that an alarm was raised for.
     behind: Vec<String>,
+    sessions: BTreeMap<String, Sessions>,
     looked: Instant,
 }
 
@@ -83,6 +103,11 @@ impl Watch {
                 self.behind.push(name.clone());
             }
         }
+        let open: Vec<_> = ric.xapps().map(|xapp| (xapp.name, xapp.number)).collect();
+        for (name, is_raised) in compare_sessions(&mut self.sessions, &open, Instant::now()) {
+            let alarm = alarm(XAPP_UNSTEADY, Severity::Major, &name);
+            if is_raised { self.raise(alarm) } else { self.alarms.clear(&alarm, Instant::now()) }
+        }
         let (alarms, now) = (&self.alarms, Instant::now());
         self.behind.retain(|name| {
             let is_behind = xapps.iter().any(|(xapp, share)| xapp == name && *share >= LOW);
@@ -92,6 +117,59 @@ impl Watch {
             is_behind
         });
     }
+}
+
+/// Raises or clears the alarm of a fault of an xApp: of one that the RIC has started (`is_started`, its name), or of one that cannot be
+/// reached over RMR (its endpoint). `fault`: why; `None`: it is well again.
+pub(crate) fn set_xapp_fault(alarms: &Alarms, is_started: bool, name: &str, fault: Option<&str>) {
+    let problem = if is_started { XAPP_FAULTY } else { XAPP_UNREACHABLE };
+    let mut alarm = alarm(problem, Severity::Major, name);
+    match fault {
+        Some(fault) => {
+            alarm.additional_info = fault.chars().take(256).collect();
+            if let Err(error) = alarms.raise(alarm, Instant::now()) {
+                warn!("the RIC cannot raise an alarm: {error}");
+            }
+        }
+        None => alarms.clear(&alarm, Instant::now()),
+    }
+}
+
+/// Compares the sessions of xApps with those before. Returns what is raised (`true`) and cleared.
+fn compare_sessions(
+    known: &mut BTreeMap<String, Sessions>,
+    now_open: &[(String, u32)],
+    now: Instant,
+) -> Vec<(String, bool)> {
+    let mut changes = Vec::new();
+    for (name, _) in now_open {
+        if known.len() < MAX_NAMES && !known.contains_key(name) {
+            known.insert(name.clone(), Sessions::default());
+        }
+    }
+    for (name, sessions) in &mut *known {
+        let open: Vec<_> = now_open.iter().filter(|(of, _)| of == name).map(|(_, number)| *number).collect();
+        let ended = sessions.open.iter().filter(|number| !open.contains(number)).count();
+        sessions.ends.extend(std::iter::repeat_n(now, ended.min(ENDS)));
+        while sessions.ends.len() > ENDS {
+            sessions.ends.pop_front();
+        }
+        sessions.since = if open.is_empty() || ended > 0 { None } else { sessions.since }
+            .or((!open.is_empty()).then_some(now));
+        sessions.open = open;
+        let is_often = sessions.ends.len() >= ENDS && sessions.ends.front().is_some_and(|first| now - *first <= STEADY);
+        let is_steady = sessions.since.is_some_and(|since| now - since >= STEADY);
+        if is_often && !sessions.is_raised {
+            sessions.is_raised = true;
+            changes.push((name.clone(), true));
+        } else if is_steady && sessions.is_raised {
+            sessions.is_raised = false;
+            changes.push((name.clone(), false));
+        }
+    }
+    // an xApp that has ended for good
+    known.retain(|_, of| of.is_raised || !of.open.is_empty() || of.ends.back().is_some_and(|last| now - *last <= STEADY));
+    changes
 }
 
 impl Iapp for Watch {
@@ -105,6 +183,8 @@ impl Iapp for Watch {
                 self.nodes.insert(node.id, node.global_id);
                 self.alarms.clear(&of_node(&node.global_id), Instant::now());
             }
+            // it has left regularly
+            IappEvent::NodeRemoved(node) => drop(self.nodes.remove(node)),
             IappEvent::NodeLost(node) => {
                 if let Some(node) = self.nodes.remove(node) {
                     self.raise(of_node(&node));
@@ -123,5 +203,43 @@ impl Iapp for Watch {
         self.looked = Instant::now();
         self.alarms.handle_timeout(self.looked);
         self.look(ric);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_that_end_again_and_again_are_an_alarm_until_one_lasts() {
+        let (mut known, start) = (BTreeMap::new(), Instant::now());
+        let mut look = |seconds: u64, open: &[(&str, u32)]| {
+            let open: Vec<_> = open.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+            let changes = compare_sessions(&mut known, &open, start + Duration::from_secs(seconds));
+            (changes, known.len())
+        };
+        let none = || Vec::<(String, bool)>::new();
+        // it ends three times within a minute, twice between two looks
+        assert_eq!(look(0, &[("crash", 1), ("calm", 2)]), (none(), 2));
+        assert_eq!(look(1, &[("calm", 2)]), (none(), 2));
+        assert_eq!(look(10, &[("crash", 3), ("calm", 2)]), (none(), 2));
+        assert_eq!(look(11, &[("crash", 4), ("calm", 2)]), (none(), 2));
+        assert_eq!(look(12, &[("crash", 5), ("calm", 2)]), (vec![("crash".to_owned(), true)], 2));
+        assert_eq!(look(71, &[("crash", 5), ("calm", 2)]), (none(), 2));
+        assert_eq!(look(72, &[("crash", 5), ("calm", 2)]), (vec![("crash".to_owned(), false)], 2));
+        // an end now and then is none
+        for minute in 2..8 {
+            assert_eq!(look(minute * 60, &[("crash", 5), ("calm", 1000 + minute as u32)]), (none(), 2));
+        }
+        assert_eq!(look(1000, &[]), (none(), 2));
+        assert_eq!(look(1061, &[]), (none(), 0));
+    }
+
+    #[test]
+    fn names_of_sessions_are_bounded() {
+        let mut known = BTreeMap::new();
+        let open: Vec<_> = (0..2 * MAX_NAMES as u32).map(|number| (number.to_string(), number)).collect();
+        compare_sessions(&mut known, &open, Instant::now());
+        assert_eq!(known.len(), MAX_NAMES);
     }
 }

@@ -118,6 +118,9 @@ impl Apps {
             Event::NodeUp(id) | Event::NodeChanged(id) if !self.iapps.is_empty() => controller.node(id).cloned(),
             _ => None,
         };
+        if let Event::NodeLost { node, reason: LostReason::Removed, .. } = &event {
+            self.notify_iapps(now, controller, None, &IappEvent::NodeRemoved(*node));
+        }
         if let Some(iapp_event) = IappEvent::of(&event, node.as_ref()) {
             self.notify_iapps(now, controller, event.consumer(), &iapp_event);
         }
