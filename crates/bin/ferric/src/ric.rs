@@ -16,7 +16,7 @@ use ferric::record::Protocol;
 use ferric::server::E42Address;
 use rest::{AccessFiles, TlsFiles};
 use ric::flexran::FlexRanConfig;
-use ric::oran_host::OranConfig;
+use ric::oran_host::{AlertManagerConfig, MAX_ALARM_ENDPOINTS, OranConfig};
 use ric::{LogControl, RicConfig};
 use shared_store::StoreUrl;
 use slicing::RuleFile;
@@ -77,6 +77,12 @@ pub struct Args {
     /// File of the commands of xApps that may be started, in TOML; see docs/oran-xapps.md. [default: none; nothing is started]
     #[arg(long, help_heading = ORAN, value_name = "FILE")]
     xapp_commands: Option<PathBuf>,
+    /// Endpoint of an alarm manager that alarms are sent to over RMR: HOST:PORT. Repeatable. [default: none]
+    #[arg(long, help_heading = ORAN, value_name = "HOST:PORT", value_parser = OranConfig::alarm_endpoint)]
+    alarm_endpoint: Vec<String>,
+    /// Alert manager of Prometheus that alarms are sent to, such as http://127.0.0.1:9093. [default: none]
+    #[arg(long, help_heading = ORAN, value_name = "URL", value_parser = OranConfig::alert_manager)]
+    alert_manager: Option<AlertManagerConfig>,
     /// Event loops, each on a thread of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
@@ -231,6 +237,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         bail!("routes for xApps over RMR are given without an address: give --rmr");
     }
     config.oran.rest = args.oran_rest.or(config.oran.rest);
+    config.oran.alarm_endpoints.extend_from_slice(&args.alarm_endpoint);
+    if !config.oran.alarm_endpoints.is_empty() && config.oran.rmr.is_none() {
+        bail!("endpoints for alarms are given without RMR: give --rmr");
+    }
+    if config.oran.alarm_endpoints.len() > MAX_ALARM_ENDPOINTS {
+        bail!(
+            "{} endpoints for alarms are given; at most {MAX_ALARM_ENDPOINTS} are possible",
+            config.oran.alarm_endpoints.len()
+        );
+    }
+    if args.alert_manager.is_some() {
+        config.oran.alert_manager.clone_from(&args.alert_manager);
+    }
     config.oran.commands_file = args.xapp_commands.clone().or(config.oran.commands_file.take());
     let commands = config.oran.commands_file.as_deref().map(::ric::oran_host::Commands::load);
     config.oran.commands = commands.transpose().map_err(anyhow::Error::msg)?;

@@ -245,7 +245,11 @@ fn arbiter_over_the_xapp_link_decides_and_answers_once() {
         let asked = questions.next().unwrap();
         assert_eq!((&*asked.xapp, &*asked.with), ("second", "first"));
         assert!(asked.parameter.starts_with("rc/2/6/") && !asked.message.is_empty(), "{asked:?}");
-        if accepts { asked.accept().unwrap() } else { asked.refuse().unwrap() }
+        if accepts {
+            asked.accept().unwrap()
+        } else {
+            asked.refuse().unwrap()
+        }
         let late = asked.accept().unwrap_err();
         assert!(matches!(late, Error::RefusedByRic { code: RefusalCode::UnknownQuestion, .. }), "{late}");
         match accepts {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use audit::{AuditLog, LogConfig};
 use conflicts::{ConflictConfig, ConflictRules};
 use ran::{RanConfig, Scenario};
+use ric::oran_host::OranConfig;
 use serde_json::{Value, json};
 use system_tests::{TestRan, TestRic};
 use testkit::prometheus::{check_metrics, promtool};
@@ -23,6 +24,8 @@ fn metrics() -> String {
     let rules = ConflictRules::parse(rules).unwrap();
     let (ric, ..) = TestRic::with_oran_host(|config| {
         config.conflicts = Some(ConflictConfig { rules, audit: Some(audit.clone()), clock: None });
+        // nobody listens there
+        config.oran.alert_manager = Some(OranConfig::alert_manager("http://127.0.0.1:9").unwrap());
     });
     let scenario = Scenario::with_mixed_traffic(1, 2, 1);
     let _ran = TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() });

@@ -93,10 +93,11 @@ pub use agent::{
 pub use change::{ActionChange, AddedAction, ChangeResult, SubscriptionChange, SubscriptionTimes};
 pub use connection::{ConnectionResult, ConnectionUpdate};
 pub use controller::{
-    Action, Components, ConnectionOutcome, Consumer, ConsumerIdentity, ControlOutcome, ControlQuestion, Controller, ControllerConfig,
-    EndedControl, Event, Indication, LostReason, Mediation, Mediator, Misuse, ModifyOutcome, Node, NodeId,
-    NodePlacement, Placement, QueryOutcome, RanFunction, RefusalCode, ReleasedControl, RequestEvent, RequestedControl,
-    Route, Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket,
+    Action, Components, ConnectionOutcome, Consumer, ConsumerIdentity, ControlOutcome, ControlQuestion, Controller,
+    ControllerConfig, EndedControl, Event, Indication, LostReason, Mediation, Mediator, Misuse, ModifyOutcome, Node,
+    NodeId, NodePlacement, Placement, QueryOutcome, RanFunction, RefusalCode, ReleasedControl, RequestEvent,
+    RequestedControl, Route, Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder,
+    SubscriptionSpec, Ticket,
 };
 pub use e42::E42Host;
 pub use log_lines::Host;

@@ -6,8 +6,9 @@ use e2::xapp::{
     Envelope, FunctionInfo, LOWEST_PROTOCOL_VERSION, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,
 };
 use e2::{
-    Action, ActionChange, AddedAction, ChangeResult, ControlOutcome, ControlQuestion, ModifyOutcome, NodeId, QueryOutcome, RefusalCode, RequestEvent,
-    SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket,
+    Action, ActionChange, AddedAction, ChangeResult, ControlOutcome, ControlQuestion, ModifyOutcome, NodeId,
+    QueryOutcome, RefusalCode, RequestEvent, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionSpec,
+    Ticket,
 };
 use e2ap::{
     Cause, CauseRicRequest, GlobalE2NodeId, GlobalRicId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision,
@@ -78,7 +79,10 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
     let spec = SubscriptionSpec { event_trigger: vec![0x03, 0xE8], actions: vec![action] };
     let subscription = SubscriptionId(5);
     messages![
-        ("Hello", XappMessage::Hello { lowest: LOWEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }),
+        (
+            "Hello",
+            XappMessage::Hello { lowest: LOWEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }
+        ),
         ("Welcome", RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: GlobalRicId::new(PLMN, 1) }),
         (
             "NodeUp",

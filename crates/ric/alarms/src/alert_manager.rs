@@ -13,8 +13,8 @@ use rest::client::{Client, ClientConfig, ClientToken};
 use serde_json::{Value, json};
 use tracing::{info, warn};
 
-use crate::alarm::{Action, Alarm, Notification};
 use crate::Alarms;
+use crate::alarm::{Action, Alarm, Notification};
 
 /// How often active alarms are sent again.
 const PERIOD: Duration = Duration::from_secs(30);
@@ -58,26 +58,19 @@ impl AlertManager {
     /// If the URL is malformed, a file cannot be used, or the system refuses a thread.
     pub fn start(config: AlertManagerConfig, alarms: &Alarms) -> std::io::Result<Self> {
         let AlertManagerConfig { url, ca, token } = config;
-        let client = ClientConfig {
-            ca,
-            token: token.map(ClientToken::File),
-            timeout: TIMEOUT,
-            ..ClientConfig::new(&url)
-        };
+        let client =
+            ClientConfig { ca, token: token.map(ClientToken::File), timeout: TIMEOUT, ..ClientConfig::new(&url) };
         let client = Client::new(&client).map_err(std::io::Error::other)?;
         let counts = Arc::<Counts>::default();
         let (sender, changes) = sync_channel(MAX_WAITING);
         alarms.forward_to(outlet(sender, Arc::clone(&counts)));
         let of_thread = Arc::clone(&counts);
-        let book = Arc::downgrade(&alarms.0);
+        let alarms = alarms.downgrade();
         let thread = std::thread::Builder::new().name("alert manager".to_owned());
         thread.spawn(move || {
-            let mut forwarder = Forwarder { client, url, counts: of_thread, known: Vec::new(), cleared: Vec::new(), pause: None };
-            forwarder.run(&changes, || {
-                let book = book.upgrade()?;
-                let active = book.lock().unwrap_or_else(std::sync::PoisonError::into_inner).active();
-                Some(active)
-            });
+            let mut forwarder =
+                Forwarder { client, url, counts: of_thread, known: Vec::new(), cleared: Vec::new(), pause: None };
+            forwarder.run(&changes, || alarms.upgrade().map(|alarms| alarms.active()));
         })?;
         Ok(AlertManager(counts))
     }
@@ -262,7 +255,9 @@ mod tests {
                     octets.extend(&part[..count]);
                     let text = String::from_utf8_lossy(&octets).into_owned();
                     let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-                    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+                    let length = head
+                        .lines()
+                        .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
                     if body.len() >= length.unwrap_or(0) {
                         assert!(head.starts_with("POST /api/v2/alerts "), "{head}");
                         break body.to_owned();

@@ -104,6 +104,12 @@ pub(crate) struct Book {
     refused: u64,
 }
 
+impl fmt::Debug for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Book").field("active", &self.active.len()).finish_non_exhaustive()
+    }
+}
+
 impl Default for Book {
     fn default() -> Self {
         Book {
@@ -212,9 +218,7 @@ impl Book {
             is_own && alarm.managed_object_id == object && alarm.application_id == application
         };
         self.waiting.retain(|waiting| !is_of(&waiting.alarm, &waiting.owner));
-        while let Some(at) =
-            self.active.iter().position(|active| is_of(&active.notification.alarm, &active.owner))
-        {
+        while let Some(at) = self.active.iter().position(|active| is_of(&active.notification.alarm, &active.owner)) {
             self.remove(at);
         }
     }

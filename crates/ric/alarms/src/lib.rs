@@ -36,12 +36,12 @@ mod book;
 mod watch;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
 pub use alarm::{Action, Alarm, Definition, Notification, Severity};
-pub use api::routes;
 pub use alert_manager::{AlertManager, AlertManagerConfig};
+pub use api::routes;
 pub use book::{Outlet, RaiseError, Statistics};
 pub use watch::add_to;
 
@@ -57,7 +57,25 @@ impl fmt::Debug for Alarms {
     }
 }
 
+/// Alarms of a RIC that may be gone.
+#[derive(Clone, Debug)]
+pub struct WeakAlarms(Weak<Mutex<Book>>);
+
+impl WeakAlarms {
+    /// Returns the alarms, unless their RIC is gone.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Alarms> {
+        self.0.upgrade().map(Alarms)
+    }
+}
+
 impl Alarms {
+    /// Returns the same alarms without keeping them.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakAlarms {
+        WeakAlarms(Arc::downgrade(&self.0))
+    }
+
     fn book(&self) -> MutexGuard<'_, Book> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,9 +8,7 @@ use ferric::e2ap::GlobalE2NodeId;
 use ferric::server::{Iapp, IappContext, IappEvent, Server};
 use tracing::warn;
 
-use crate::alarm::{
-    Alarm, ENB_LOST, GNB_LOST, Severity, XAPP_BEHIND, XAPP_FAULTY, XAPP_UNREACHABLE, XAPP_UNSTEADY,
-};
+use crate::alarm::{Alarm, ENB_LOST, GNB_LOST, Severity, XAPP_BEHIND, XAPP_FAULTY, XAPP_UNREACHABLE, XAPP_UNSTEADY};
 use crate::{Alarms, RaiseError};
 
 /// How often delays and outboxes are looked at.
@@ -42,7 +40,14 @@ pub fn add_to(server: &mut Server, alarms: &Alarms, outbox_octets: usize) -> Res
     thread.spawn(run).map_err(|source| ferric::Error::System { what: "start a thread", source })?;
     let alarms = alarms.clone();
     let looked = Instant::now();
-    server.add_iapp(Box::new(Watch { alarms, outbox_octets, nodes: HashMap::new(), behind: Vec::new(), sessions: BTreeMap::new(), looked }));
+    server.add_iapp(Box::new(Watch {
+        alarms,
+        outbox_octets,
+        nodes: HashMap::new(),
+        behind: Vec::new(),
+        sessions: BTreeMap::new(),
+        looked,
+    }));
     Ok(())
 }
 
@@ -154,8 +159,8 @@ fn compare_sessions(
         while sessions.ends.len() > ENDS {
             sessions.ends.pop_front();
         }
-        sessions.since = if open.is_empty() || ended > 0 { None } else { sessions.since }
-            .or((!open.is_empty()).then_some(now));
+        sessions.since =
+            if open.is_empty() || ended > 0 { None } else { sessions.since }.or((!open.is_empty()).then_some(now));
         sessions.open = open;
         let is_often = sessions.ends.len() >= ENDS && sessions.ends.front().is_some_and(|first| now - *first <= STEADY);
         let is_steady = sessions.since.is_some_and(|since| now - since >= STEADY);
@@ -168,7 +173,9 @@ fn compare_sessions(
         }
     }
     // an xApp that has ended for good
-    known.retain(|_, of| of.is_raised || !of.open.is_empty() || of.ends.back().is_some_and(|last| now - *last <= STEADY));
+    known.retain(|_, of| {
+        of.is_raised || !of.open.is_empty() || of.ends.back().is_some_and(|last| now - *last <= STEADY)
+    });
     changes
 }
 

@@ -205,7 +205,10 @@ pub(crate) fn routes(queue: &RequestQueue<Job<ConflictApp>>) -> Vec<Route> {
                     settings: question.settings.iter().map(describe).collect(),
                     conflict: question.conflict.clone(),
                     left_ms: ms(question.deadline - ric.now()),
-                    arbiter: question.asked_of.and_then(|consumer| state.questions.arbiter(consumer)).map(|name| name.to_string()),
+                    arbiter: question
+                        .asked_of
+                        .and_then(|consumer| state.questions.arbiter(consumer))
+                        .map(|name| name.to_string()),
                 });
                 let questions = questions.collect();
                 reply.send(Ok(Response::ok(QuestionDocuments { questions })));

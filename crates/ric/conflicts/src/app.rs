@@ -78,7 +78,10 @@ impl ConflictApp {
             let subscribed = planned.and_then(|(function, detection, spec, action)| {
                 let order = SubscriptionOrder { restore: false, ..spec.into() };
                 let ticket = ric.subscribe(node.id, function, order).map_err(|misuse| misuse.to_string())?;
-                Ok((ticket, Source { node: node.id, node_name: node_name.clone(), kpi, detection, action, is_former: false }))
+                Ok((
+                    ticket,
+                    Source { node: node.id, node_name: node_name.clone(), kpi, detection, action, is_former: false },
+                ))
             });
             match subscribed {
                 Ok((ticket, source)) => drop(self.requested.insert(ticket, source)),

@@ -9,10 +9,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use audit::AuditLog;
-use ferric::e2::{
-    Consumer, ControlOutcome, Mediation, Node, NodeId, RequestedControl, Ticket, Time,
-};
 use ferric::e2::topology::RanDatabase;
+use ferric::e2::{Consumer, ControlOutcome, Mediation, Node, NodeId, RequestedControl, Ticket, Time};
 use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId};
 
 use crate::decision::{Action, Conflict, Decision, Kind, describe};
@@ -221,7 +219,8 @@ impl State {
                 scope: scope.into(),
             };
             let own = key(asked.node.id, setting.target());
-            let Some(ue) = setting.ue.as_ref().filter(|_| self.rules.rule(&asked.node_name, &setting.parameter).is_some())
+            let Some(ue) =
+                setting.ue.as_ref().filter(|_| self.rules.rule(&asked.node_name, &setting.parameter).is_some())
             else {
                 keys.push(own);
                 continue;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use log_lines::LogBudget;
-use oran::manager::{Bus, Commands, Manager, ManagerConfig};
+use oran::manager::{Bus, Commands, FaultObserver, Manager, ManagerConfig};
 use oran::messaging::Health;
 use rest::ServerConfig;
 use serde_json::{Value, json};
@@ -31,11 +31,15 @@ impl Bus for Told {
     }
 }
 
+/// The faults that management has reported: names, and why.
+type Faults = Arc<Mutex<Vec<(String, Option<String>)>>>;
+
 struct Host {
     rest: Service,
     _server: rest::Server,
     manager: Option<Manager>,
     told: Told,
+    faults: Faults,
     folder: PathBuf,
 }
 
@@ -49,12 +53,17 @@ impl Host {
         let told = Told::default();
         let rmr: SocketAddr = "127.0.0.1:4561".parse().unwrap();
         let log = LogBudget::new(1000);
-        let config = ManagerConfig { commands, bus: Some(Box::new(told.clone())), rmr: Some(rmr), log };
+        let faults = Faults::default();
+        let to = Arc::clone(&faults);
+        let observer: FaultObserver =
+            Box::new(move |name, why| to.lock().unwrap().push((name.to_owned(), why.map(str::to_owned))));
+        let config =
+            ManagerConfig { commands, bus: Some(Box::new(told.clone())), rmr: Some(rmr), log, faults: Some(observer) };
         let manager = Manager::start(config).unwrap();
         let config = ServerConfig::new("127.0.0.1:0".parse().unwrap());
         let server = rest::Server::start(config, manager.routes()).unwrap();
         let rest = Service { address: server.address() };
-        Host { rest, _server: server, manager: Some(manager), told, folder }
+        Host { rest, _server: server, manager: Some(manager), told, faults, folder }
     }
 
     fn instance(&self, name: &str) -> Value {
@@ -279,7 +288,8 @@ fn folder_of_somebody_else_is_refused() {
     std::fs::DirBuilder::new().recursive(true).mode(0o755).create(&state).unwrap();
     let commands = Commands::parse(&format!("state_folder = \"state\"\n{SHELL}"), &folder).unwrap();
     let log = LogBudget::new(1000);
-    let error = Manager::start(ManagerConfig { commands: Some(commands), bus: None, rmr: None, log }).unwrap_err();
+    let error = Manager::start(ManagerConfig { commands: Some(commands), bus: None, rmr: None, log, faults: None })
+        .unwrap_err();
     assert!(error.to_string().contains("ferric-xapps-"), "{error}");
     assert!(state.is_dir(), "it is left as it was");
     std::fs::remove_dir_all(&folder).unwrap();
@@ -363,4 +373,17 @@ fn xapp_registers_itself_and_deregisters() {
         host.told.0.lock().unwrap().0,
         ["mse|20010|20008|127.0.0.1:4560", "mse|30000|-1|127.0.0.1:4560", "mse|30002|-1|127.0.0.1:4560"]
     );
+}
+
+#[test]
+fn fault_of_an_xapp_is_reported_until_it_runs_again_or_is_stopped() {
+    let commands = "[[xapp]]\nname = \"hw\"\ncommand = [\"/bin/sh\", \"-c\", \"test -e again && exec sleep 1000; touch again; exit 3\"]\n";
+    let host = Host::start("faults", Some(commands));
+    host.rest.request("POST", "/ric/v1/xapps", deployment("hw", 4570)).expect(201);
+    let faults = || host.faults.lock().unwrap().clone();
+    eventually("it runs again", || faults().len() == 2);
+    let why = Some("it has ended: exit status: 3".to_owned());
+    assert_eq!(faults(), [("hw".to_owned(), why), ("hw".to_owned(), None)]);
+    host.rest.request("DELETE", "/ric/v1/xapps/hw", None).expect(204);
+    assert_eq!(faults().len(), 2, "an end by request is no fault");
 }

@@ -184,9 +184,15 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     {
         let is_loaded = |file: bool, loaded: bool| !file || loaded;
         let conflicts = config.conflicts.as_ref();
-        assert!(is_loaded(config.conflicts_file.is_some(), conflicts.is_some()), "conflicts_file: load it into conflicts");
+        assert!(
+            is_loaded(config.conflicts_file.is_some(), conflicts.is_some()),
+            "conflicts_file: load it into conflicts"
+        );
         let has_audit = conflicts.is_some_and(|conflicts| conflicts.audit.is_some());
-        assert!(is_loaded(config.audit_file.is_some(), has_audit), "audit_file: start the log and put it into conflicts");
+        assert!(
+            is_loaded(config.audit_file.is_some(), has_audit),
+            "audit_file: start the log and put it into conflicts"
+        );
     }
     #[cfg(feature = "oran")]
     let oran = oran_host::OranSetup::new(std::mem::take(&mut config.oran), &config);

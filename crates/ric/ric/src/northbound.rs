@@ -110,7 +110,7 @@ struct AppConfig {
     #[cfg(feature = "conflicts")]
     conflicts: Option<::conflicts::ConflictHandle>,
     #[cfg(feature = "oran")]
-    alarms: Option<alarms::Alarms>,
+    alarms: Option<crate::oran_host::AlarmSources>,
     #[cfg(feature = "slicing")]
     statistics_period: std::time::Duration,
     #[cfg(feature = "slicing")]
@@ -167,7 +167,7 @@ impl Northbound {
     #[cfg(feature = "oran")]
     pub fn add_oran(&mut self, oran: &crate::oran_host::OranHost) {
         self.add(oran.operator_routes());
-        self.apps.alarms = oran.alarms().cloned();
+        self.apps.alarms = oran.alarms();
     }
 
     /// Adds the resources of a service beside the RIC.
@@ -212,10 +212,16 @@ fn routes(
     #[cfg(feature = "flexran")]
     let metrics = metrics.with_flexran(config.flexran.clone());
     #[cfg(feature = "conflicts")]
-    let metrics = config.conflicts.map(|conflicts| service_metrics::of_conflicts(&config.metrics, conflicts)).into_iter()
+    let metrics = config
+        .conflicts
+        .map(|conflicts| service_metrics::of_conflicts(&config.metrics, conflicts))
+        .into_iter()
         .fold(metrics, RicMetrics::with);
     #[cfg(feature = "oran")]
-    let metrics = config.alarms.map(|alarms| service_metrics::of_alarms(&config.metrics, alarms)).into_iter()
+    let metrics = config
+        .alarms
+        .map(|alarms| service_metrics::of_alarms(&config.metrics, alarms))
+        .into_iter()
         .fold(metrics, RicMetrics::with);
     let app = RicApp::new(config.events.clone(), metrics, server.iapp_waker()?);
     let queue = add_iapp(server, app)?;

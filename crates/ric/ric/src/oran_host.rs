@@ -2,13 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use alarms::Alarms;
+pub use alarms::AlertManagerConfig;
+use alarms::{Alarms, AlertManager, WeakAlarms};
 use ferric::link::{self, Address};
 use ferric::server::Server;
 pub use oran::manager::Commands;
-use oran::manager::{Bus, Manager, ManagerConfig};
-use oran::messaging::{MessagingConfig, MessagingHandle, MessagingSetup};
+use oran::manager::{Bus, FaultObserver, Manager, ManagerConfig};
+pub use oran::messaging::MAX_ALARM_ENDPOINTS;
+use oran::messaging::{AlarmSink, MessagingConfig, MessagingHandle, MessagingSetup};
 
 use crate::RicConfig;
 
@@ -26,6 +29,10 @@ pub struct OranConfig {
     pub commands_file: Option<PathBuf>,
     /// Its content.
     pub commands: Option<Commands>,
+    /// The endpoints `HOST:PORT` that alarms are forwarded to over RMR. Default: none.
+    pub alarm_endpoints: Vec<String>,
+    /// The alert manager of Prometheus that alarms are sent to. Default: none.
+    pub alert_manager: Option<AlertManagerConfig>,
 }
 
 impl OranConfig {
@@ -35,6 +42,28 @@ impl OranConfig {
     /// Why it is none.
     pub fn rmr(url: &str) -> Result<Address, String> {
         MessagingConfig::address(url)
+    }
+
+    /// Reads an endpoint that alarms are forwarded to.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn alarm_endpoint(text: &str) -> Result<String, String> {
+        match text.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>())) {
+            Some((host, Ok(1..))) if !host.is_empty() && text.len() <= 256 => Ok(text.to_owned()),
+            _ => Err(format!("`{text}` is not HOST:PORT")),
+        }
+    }
+
+    /// Reads the URL of an alert manager.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn alert_manager(url: &str) -> Result<AlertManagerConfig, String> {
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(format!("`{url}` is not http://HOST:PORT or https://HOST:PORT"));
+        }
+        Ok(AlertManagerConfig { url: url.to_owned(), ca: None, token: None })
     }
 
     /// Reads a record for route tables.
@@ -53,13 +82,15 @@ pub(crate) struct OranSetup {
     messaging: Option<MessagingSetup>,
     rest: Option<rest::ServerConfig>,
     commands: Option<Commands>,
+    alarm_endpoints: Vec<String>,
+    alert_manager: Option<AlertManagerConfig>,
     /// The bound of an xApp's outbox, for alarms.
     outbox_octets: usize,
 }
 
 impl OranSetup {
     pub fn new(own: OranConfig, config: &RicConfig) -> Self {
-        let OranConfig { rmr, rmr_routes, rest, commands_file, commands } = own;
+        let OranConfig { rmr, rmr_routes, rest, commands_file, commands, alarm_endpoints, alert_manager } = own;
         assert!(commands_file.is_none() || commands.is_some(), "commands_file permits commands: load it into commands");
         let messaging = rmr.map(|address| MessagingConfig { address, routes: rmr_routes });
         let messaging = messaging.map(|messaging| MessagingSetup::new(messaging, &config.server));
@@ -76,25 +107,54 @@ impl OranSetup {
             rest.max_host_percent = config.server.controller.max_host_percent;
             rest
         });
-        OranSetup { messaging, rest, commands, outbox_octets: config.server.link.outbox_octets }
+        let outbox_octets = config.server.link.outbox_octets;
+        OranSetup { messaging, rest, commands, alarm_endpoints, alert_manager, outbox_octets }
     }
 
     /// Adds the services to a RIC, and serves.
     pub fn start(self, server: &mut Server) -> Result<OranHost, ferric::Error> {
         let messaging = self.messaging.map(|setup| setup.add_to(server)).transpose()?;
+        let has_alarms = self.rest.is_some() || messaging.is_some() || self.alert_manager.is_some();
+        let alarms = has_alarms.then(Alarms::default);
+        let mut alert_manager = None;
+        if let Some(alarms) = &alarms {
+            alarms::add_to(server, alarms, self.outbox_octets)?;
+            let failed = |source| ferric::Error::System { what: "send alarms to an alert manager", source };
+            let started = self.alert_manager.map(|config| AlertManager::start(config, alarms));
+            alert_manager = started.transpose().map_err(failed)?;
+            if let Some(messaging) = &messaging {
+                messaging.serve_alarms(Arc::new(Sink(alarms.downgrade())));
+                if !self.alarm_endpoints.is_empty() {
+                    messaging.forward_alarms_to(self.alarm_endpoints);
+                    let messaging = messaging.clone();
+                    alarms.forward_to(Box::new(move |alarm| messaging.forward_alarm(alarm.to_message())));
+                }
+            }
+        }
         let manager = match self.commands {
             None if self.rest.is_none() => None,
-            commands => Some(manage(commands, server, messaging.as_ref())?),
+            commands => Some(manage(commands, server, messaging.as_ref(), alarms.as_ref())?),
         };
-        let alarms = Alarms::default();
-        let rest = match self.rest {
-            Some(config) => {
-                alarms::add_to(server, &alarms, self.outbox_octets)?;
-                Some(serve(config, server, messaging.as_ref(), manager.as_ref(), &alarms)?)
-            }
-            None => None,
+        let rest = match (self.rest, &alarms) {
+            (Some(config), Some(alarms)) => Some(serve(config, server, messaging.as_ref(), manager.as_ref(), alarms)?),
+            _ => None,
         };
-        Ok(OranHost { rest, manager, messaging, alarms })
+        Ok(OranHost { rest, manager, messaging, alarms, alert_manager })
+    }
+}
+
+/// Takes what xApps over RMR report.
+struct Sink(WeakAlarms);
+
+impl AlarmSink for Sink {
+    fn handle_message(&self, host: &str, payload: &[u8]) -> Result<(), String> {
+        self.0.upgrade().map_or_else(|| Err("the RIC stops".to_owned()), |alarms| alarms.handle_message(host, payload))
+    }
+
+    fn set_endpoint(&self, endpoint: &str, fault: Option<&str>) {
+        if let Some(alarms) = self.0.upgrade() {
+            alarms.set_rmr_endpoint(endpoint, fault);
+        }
     }
 }
 
@@ -102,6 +162,7 @@ fn manage(
     commands: Option<Commands>,
     server: &Server,
     messaging: Option<&MessagingHandle>,
+    alarms: Option<&Alarms>,
 ) -> Result<Manager, ferric::Error> {
     let rmr = messaging.and_then(|messaging| match messaging.address() {
         Address::Tcp { host, port } => {
@@ -111,7 +172,11 @@ fn manage(
         _ => None,
     });
     let bus = messaging.map(|messaging| Box::new(messaging.clone()) as Box<dyn Bus>);
-    let manager = Manager::start(ManagerConfig { commands, bus, rmr, log: server.log_budget() });
+    let faults = alarms.map(|alarms| {
+        let alarms = alarms.clone();
+        Box::new(move |name: &str, fault: Option<&str>| alarms.set_started_xapp(name, fault)) as FaultObserver
+    });
+    let manager = Manager::start(ManagerConfig { commands, bus, rmr, log: server.log_budget(), faults });
     manager.map_err(|source| ferric::Error::System { what: "manage xApps", source })
 }
 
@@ -134,13 +199,23 @@ fn serve(
     })
 }
 
+/// Where the metrics of alarms are.
+#[cfg(feature = "rest")]
+#[derive(Clone, Debug)]
+pub(crate) struct AlarmSources {
+    pub alarms: Alarms,
+    pub messaging: Option<MessagingHandle>,
+    pub alert_manager: Option<AlertManager>,
+}
+
 /// The services of a RIC for xApps of the O-RAN reference platform.
 #[derive(Debug)]
 pub struct OranHost {
     rest: Option<rest::Server>,
     manager: Option<Manager>,
     messaging: Option<MessagingHandle>,
-    alarms: Alarms,
+    alarms: Option<Alarms>,
+    alert_manager: Option<AlertManager>,
 }
 
 impl OranHost {
@@ -162,10 +237,11 @@ impl OranHost {
         self.messaging.as_ref()
     }
 
-    /// The alarms, if they can be read.
+    /// The alarms, if there is anybody who gets them.
     #[cfg(feature = "rest")]
-    pub(crate) fn alarms(&self) -> Option<&Alarms> {
-        self.rest.as_ref().map(|_| &self.alarms)
+    pub(crate) fn alarms(&self) -> Option<AlarmSources> {
+        let (alarms, messaging) = (self.alarms.clone()?, self.messaging.clone());
+        Some(AlarmSources { alarms, messaging, alert_manager: self.alert_manager.clone() })
     }
 
     /// The REST interfaces of the platform.

@@ -110,7 +110,10 @@ impl Reload {
             match conflicts::ConflictRules::load(path) {
                 Ok(rules) => handle.replace(rules),
                 Err(error) => {
-                    warn!(error, "rules on conflicts: cannot be used; the previous ones stay in force; correct the file");
+                    warn!(
+                        error,
+                        "rules on conflicts: cannot be used; the previous ones stay in force; correct the file"
+                    );
                 }
             }
         }

@@ -403,7 +403,9 @@ impl fmt::Display for RefusalCode {
             RefusalCode::NodeBusy => {
                 "too much of this xApp waits to be sent to the node, which reads slowly; try again later"
             }
-            RefusalCode::NotAllowed => "the rights of the xApp's certificate, or the rules of the RIC, do not allow this",
+            RefusalCode::NotAllowed => {
+                "the rights of the xApp's certificate, or the rules of the RIC, do not allow this"
+            }
             RefusalCode::UnknownQuestion => "no such question: it was answered, or its time is over",
         })
     }

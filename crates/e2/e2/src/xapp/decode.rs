@@ -8,9 +8,9 @@ use super::wire::{
     MAX_TEXT, Take, Taken, kind,
 };
 use crate::{
-    ActionChange, AddedAction, ChangeResult, ControlOutcome, ControlQuestion, ModifyOutcome, NodeId, QueryOutcome, RequestEvent,
-    SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder, SubscriptionSpec,
-    SubscriptionTimes, Ticket,
+    ActionChange, AddedAction, ChangeResult, ControlOutcome, ControlQuestion, ModifyOutcome, NodeId, QueryOutcome,
+    RequestEvent, SubscribeError, SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionOrder,
+    SubscriptionSpec, SubscriptionTimes, Ticket,
 };
 
 fn node(take: &mut Take<'_>) -> Taken<NodeInfo> {

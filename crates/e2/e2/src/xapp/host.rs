@@ -285,8 +285,10 @@ impl XappHost {
         );
         let unannounced = self.announced.clone();
         let (changed, hidden) = (BTreeSet::new(), BTreeSet::new());
-        self.sessions
-            .insert(assoc, Session::Open { consumer, version, name, misuses: 0, unannounced, changed, hidden, behind: false });
+        self.sessions.insert(
+            assoc,
+            Session::Open { consumer, version, name, misuses: 0, unannounced, changed, hidden, behind: false },
+        );
         self.by_consumer.insert(consumer, assoc);
         self.send(assoc, &RicMessage::Welcome { version, ric_id: controller.ric_id() });
         self.handle_room(assoc);

@@ -55,13 +55,7 @@ pub(super) struct Apps {
 }
 
 impl Apps {
-    pub fn new(
-        host: XappHost,
-        xapp_links: XappLinks,
-        workers: Workers,
-        e42: E42Apps,
-        log_limiter: LogLimiter,
-    ) -> Self {
+    pub fn new(host: XappHost, xapp_links: XappLinks, workers: Workers, e42: E42Apps, log_limiter: LogLimiter) -> Self {
         let counter = IndicationCounter::default();
         let counts =
             IndicationCounts::new(std::iter::once(counter.counts()).chain(workers.indication_counts()).collect());
@@ -118,7 +112,7 @@ impl Apps {
             Event::NodeUp(id) | Event::NodeChanged(id) if !self.iapps.is_empty() => controller.node(id).cloned(),
             _ => None,
         };
-        if let Event::NodeLost { node, reason: LostReason::Removed, .. } = &event {
+        if let Event::NodeLost { node, reason: e2::LostReason::Removed, .. } = &event {
             self.notify_iapps(now, controller, None, &IappEvent::NodeRemoved(*node));
         }
         if let Some(iapp_event) = IappEvent::of(&event, node.as_ref()) {

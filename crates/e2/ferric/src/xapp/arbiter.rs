@@ -39,7 +39,8 @@ pub struct ConflictQuestion {
 
 impl ConflictQuestion {
     pub(super) fn new(node: Arc<str>, asked: ControlQuestion, handle: Handle) -> Self {
-        let ControlQuestion { question, function, xapp, with, parameter, settings, left_ms, header, message, .. } = asked;
+        let ControlQuestion { question, function, xapp, with, parameter, settings, left_ms, header, message, .. } =
+            asked;
         let until = Instant::now() + Duration::from_millis(left_ms.into());
         ConflictQuestion {
             node,

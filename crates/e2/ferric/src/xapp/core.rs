@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use e2::topology::{UeReference, UeSource};
 use e2::xapp::NodeInfo;
 use e2::{
-    Action, ControlOutcome, ControlQuestion, NodeId, RefusalCode, RequestEvent, SubscribeError, SubscriptionId, SubscriptionOrder, SubscriptionSpec,
-    Ticket,
+    Action, ControlOutcome, ControlQuestion, NodeId, RefusalCode, RequestEvent, SubscribeError, SubscriptionId,
+    SubscriptionOrder, SubscriptionSpec, Ticket,
 };
 use e2ap::{RanFunctionId, RicActionId, RicActionType};
 use e2sm::ccc::CellQueried;

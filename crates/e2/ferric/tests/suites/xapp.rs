@@ -68,7 +68,9 @@ fn session_without_common_version_is_refused() {
     let mut peer = ric.xapp();
     let (lowest, highest) = (1, LOWEST_PROTOCOL_VERSION);
     peer.send_message(&XappMessage::Hello { lowest, highest, name: "older".into() });
-    peer.receive_message(|message| assert!(matches!(message, RicMessage::Welcome { version: LOWEST_PROTOCOL_VERSION, .. })));
+    peer.receive_message(|message| {
+        assert!(matches!(message, RicMessage::Welcome { version: LOWEST_PROTOCOL_VERSION, .. }))
+    });
     peer.send_message(&XappMessage::SetArbiter { is_offered: true });
     peer.receive_message(|message| assert_eq!(message, RicMessage::Refused(RefusalCode::Protocol)));
     assert_eq!(peer.try_receive(), None);

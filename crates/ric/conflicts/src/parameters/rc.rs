@@ -35,12 +35,14 @@ pub(super) fn walk(
             (Target::of_ue(&format.ue_id), Some((format.ric_style_type, format.ric_control_action_id)))
         }
         ControlHeaderFormats::Format2(format) => (format.ue_id.as_ref().map(Target::of_ue).unwrap_or_default(), None),
-        ControlHeaderFormats::Format3(format) => {
-            (Target::of_others(format!("group {}", format.ue_group_id.0)), Some((format.ric_style_type, format.ric_control_action_id)))
-        }
-        ControlHeaderFormats::Format4(format) => {
-            (Target::of_others(format!("ue {:?}", format.partial_ueid)), Some((format.ric_style_type, format.ric_control_action_id)))
-        }
+        ControlHeaderFormats::Format3(format) => (
+            Target::of_others(format!("group {}", format.ue_group_id.0)),
+            Some((format.ric_style_type, format.ric_control_action_id)),
+        ),
+        ControlHeaderFormats::Format4(format) => (
+            Target::of_others(format!("ue {:?}", format.partial_ueid)),
+            Some((format.ric_style_type, format.ric_control_action_id)),
+        ),
     };
     let arena = Arena::new();
     let decoded = ControlMessage::decode_in(message, revision, wire, &arena)?;

@@ -248,8 +248,10 @@ fn first_arbiter_of_the_rules_is_asked_and_the_next_one_after_its_end() {
     assert_eq!(world.state.decide(consumer("deputy"), 2, true, at(510)), Err(RefusalCode::UnknownQuestion), "late");
     world.state.handle_timeout(at(510));
     assert_eq!(world.state.questions.poll_release().unwrap().refusal, Some(NO_ANSWER));
-    assert_eq!(world.state.counters.answers.iter().map(|(how, count)| (*how, *count)).collect::<Vec<_>>(),
-        [("dropped", 0), ("refused", 1), ("timeout", 1)]);
+    assert_eq!(
+        world.state.counters.answers.iter().map(|(how, count)| (*how, *count)).collect::<Vec<_>>(),
+        [("dropped", 0), ("refused", 1), ("timeout", 1)]
+    );
 }
 
 #[test]

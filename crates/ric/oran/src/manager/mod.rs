@@ -100,7 +100,12 @@ pub struct ManagerConfig {
     pub rmr: Option<SocketAddr>,
     /// Lines about xApps.
     pub log: LogBudget,
+    /// Learns when an xApp that was started has ended with a fault, and when it runs again or is stopped.
+    pub faults: Option<FaultObserver>,
 }
+
+/// Gets the name of an xApp and why it does not run; `None`: it runs again, or shall not. Called on the thread of management.
+pub type FaultObserver = Box<dyn Fn(&str, Option<&str>) + Send>;
 
 /// Management of xApps. All processes end when it is dropped.
 pub struct Manager {

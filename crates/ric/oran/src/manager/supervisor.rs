@@ -1,6 +1,6 @@
 //! The thread that owns registrations and processes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::DirBuilder;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,7 +24,7 @@ use super::output::Output;
 use super::process::{check_program, private_folder};
 use super::registry::{Registration, Registry, check_endpoint};
 use super::xapp::{Phase, Surroundings, Xapp};
-use super::{Bus, MAX_XAPPS, ManagerConfig};
+use super::{Bus, FaultObserver, MAX_XAPPS, ManagerConfig};
 use crate::json_schema::Schema;
 
 /// A request for the thread.
@@ -49,11 +49,14 @@ pub(super) struct Supervisor {
     guard: Guard,
     /// The folder of the folders of xApps.
     folder: Option<PathBuf>,
+    faults: Option<FaultObserver>,
+    /// The xApps whose fault was reported.
+    faulty: BTreeSet<String>,
 }
 
 impl Supervisor {
     pub fn new(config: ManagerConfig) -> io::Result<Self> {
-        let ManagerConfig { commands, bus, rmr, log } = config;
+        let ManagerConfig { commands, bus, rmr, log, faults } = config;
         let (folder, guard) = match &commands {
             None => (None, Guard::none()),
             Some(commands) => {
@@ -67,7 +70,8 @@ impl Supervisor {
             std::fs::create_dir_all(folder)?;
         }
         let (registry, xapps) = (Registry::default(), BTreeMap::new());
-        Ok(Supervisor { commands, bus, rmr, log, registry, xapps, guard, folder })
+        let faulty = BTreeSet::new();
+        Ok(Supervisor { commands, bus, rmr, log, registry, xapps, guard, folder, faults, faulty })
     }
 
     /// Starts the xApps that start with the RIC.
@@ -100,6 +104,7 @@ impl Supervisor {
             }
         }
         removed.iter().for_each(|name| self.forget(name));
+        self.report_faults();
         // what does not run any more is no destination of messages
         let is_registered = |name: &String| self.registry.of(name).any(|(_, of)| of.host.is_none());
         let ended = self.xapps.iter().filter(|(name, xapp)| !xapp.is_active() && is_registered(name));
@@ -107,6 +112,22 @@ impl Supervisor {
         if !ended.is_empty() {
             ended.iter().for_each(|name| self.registry.remove_started(name));
             self.publish();
+        }
+    }
+
+    /// Reports xApps that have ended with a fault, and those that run again or are gone.
+    fn report_faults(&mut self) {
+        let Some(report) = &self.faults else { return };
+        for (name, xapp) in &self.xapps {
+            if let Some(why) = xapp.fault_now() {
+                if self.faulty.insert(name.clone()) {
+                    report(name, Some(why));
+                }
+            }
+        }
+        let is_over = |name: &String| self.xapps.get(name).is_none_or(|xapp| xapp.fault_now().is_none());
+        for name in self.faulty.extract_if(.., is_over) {
+            report(&name, None);
         }
     }
 

@@ -121,6 +121,14 @@ impl Xapp {
         !matches!(self.phase, Phase::Completed | Phase::Failed)
     }
 
+    /// Why it does not run although it should: it waits to be started again, or is given up.
+    pub fn fault_now(&self) -> Option<&str> {
+        match self.phase {
+            Phase::Waiting { .. } | Phase::Failed => self.reason.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Starts its process.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ const OF_RIC: &[MessageType] = &[
     MessageType::SUBSCRIPTION_REQUEST,
     MessageType::SUBSCRIPTION_DELETE_REQUEST,
     MessageType::CONTROL_REQUEST,
+    MessageType::ALARM,
     #[cfg(feature = "a1")]
     MessageType::A1_POLICY_RESPONSE,
     #[cfg(feature = "a1")]
@@ -56,6 +57,7 @@ impl Messaging {
                 self.answer(&ReplyTo::of(connection, &message), NO_SUBSCRIPTION, &answer);
             }
             MessageType::HEALTH_CHECK_RESPONSE => self.health(connection, &message),
+            MessageType::ALARM => self.alarm(connection, &message),
             MessageType::CONTROL_REQUEST => self.control(connection, &message, ric),
             MessageType::SUBSCRIPTION_REQUEST => self.subscription_request(connection, &message, ric),
             MessageType::SUBSCRIPTION_DELETE_REQUEST => self.deletion_request(connection, &message, ric),

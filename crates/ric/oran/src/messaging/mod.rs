@@ -13,6 +13,8 @@
 //! | RIC Subscription Delete Request (12020) | xApp | answers with 12021 or 12022 |
 //! | RIC Control Request (12040) | xApp | relays it; answers with 12041 or 12042, if the xApp asked for an answer |
 //! | RIC Indication (12050) | RIC | relays it to all endpoints of the subscription |
+//! | RIC_ALARM (110) | xApp | raises or clears an alarm |
+//! | RIC_ALARM (110) | RIC | forwards alarms to the endpoints of the configuration |
 //! | A1_POLICY_REQ (20010) | RIC | sends a policy to the endpoints that take its type; feature `a1` |
 //! | A1_POLICY_RESP (20011) | xApp | notes what it says of a policy; feature `a1` |
 //! | A1_POLICY_QUERY (20012) | xApp | answers with the policies of a type; feature `a1` |
@@ -22,6 +24,7 @@
 //! The app runs on the event loop of the RIC with an epoll instance of its own, so that an indication takes no way through
 //! another thread. Each connection is written once per iteration.
 
+mod alarms;
 mod helpers;
 mod incoming;
 mod links;
@@ -49,6 +52,8 @@ use rmr::{CONTROL_PORT, Header, MessageType, TableReader, message};
 use tracing::{info, warn};
 
 use crate::names::ran_name;
+use alarms::AlarmTraffic;
+pub use alarms::{AlarmCounts, AlarmSink, MAX_ALARM_ENDPOINTS};
 use helpers::Helpers;
 use links::{ConnectionId, EndpointId, Limits, LinkEvent, Links};
 use merging::Merging;
@@ -240,6 +245,7 @@ pub(crate) struct Messaging {
     /// Endpoints that are connected for their health, with the connection on which they were asked first.
     watched: HashMap<String, (EndpointId, Option<ConnectionId>)>,
     port: Port,
+    alarms: AlarmTraffic,
     #[cfg(feature = "a1")]
     policies: policies::Policies,
 }
@@ -264,6 +270,7 @@ impl Messaging {
             asked: Instant::now(),
             watched: HashMap::new(),
             port,
+            alarms: AlarmTraffic::default(),
             #[cfg(feature = "a1")]
             policies: policies::Policies::default(),
         };
@@ -390,6 +397,7 @@ impl Iapp for Messaging {
                     self.table_readers.remove(&connection);
                 }
                 LinkEvent::Unreachable(endpoint) => {
+                    self.endpoint_unreachable(endpoint);
                     self.remove_endpoint(endpoint, ric);
                     #[cfg(feature = "a1")]
                     self.drop_policies_for(endpoint);
@@ -399,10 +407,12 @@ impl Iapp for Messaging {
                     // not for each registration: a table may be long
                     self.take_registrations();
                     self.tick();
+                    self.find_reachable();
                 }
             }
         }
         self.found = found;
+        self.deliver_alarms();
         #[cfg(feature = "a1")]
         self.deliver_policies();
     }

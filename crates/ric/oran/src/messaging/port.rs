@@ -1,13 +1,13 @@
 //! What other threads hand to messaging, and what they read of it.
 
-use std::collections::HashMap;
-#[cfg(feature = "a1")]
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use ferric::server::IappWaker;
+
+use super::alarms::{AlarmCounts, AlarmSink, MAX_WAITING};
 
 #[cfg(feature = "a1")]
 use super::policies::OwnedRequest;
@@ -35,6 +35,13 @@ struct State {
     /// The endpoints that are asked for their health even if nothing else is sent to them, if they have changed.
     watched: Option<Vec<String>>,
     health: HashMap<String, Health>,
+    /// The endpoints that alarms are forwarded to, if they have changed.
+    alarm_endpoints: Option<Vec<String>>,
+    /// Alarms to forward, and how many were lost since the last look.
+    alarms: VecDeque<Arc<[u8]>>,
+    lost_alarms: u64,
+    alarm_sink: Option<Arc<dyn AlarmSink>>,
+    alarm_counts: AlarmCounts,
     #[cfg(feature = "a1")]
     policies: VecDeque<OwnedRequest>,
     #[cfg(feature = "a1")]
@@ -82,6 +89,48 @@ impl Port {
 
     pub fn take_watched(&self) -> Option<Vec<String>> {
         self.state().watched.take()
+    }
+
+    pub fn set_alarm_endpoints(&self, endpoints: Vec<String>) {
+        self.state().alarm_endpoints = Some(endpoints);
+        self.waker.wake();
+    }
+
+    pub fn take_alarm_endpoints(&self) -> Option<Vec<String>> {
+        self.state().alarm_endpoints.take()
+    }
+
+    pub fn push_alarm(&self, payload: Vec<u8>) {
+        let mut state = self.state();
+        if state.alarms.len() >= MAX_WAITING {
+            state.alarms.pop_front();
+            state.lost_alarms += 1;
+        }
+        state.alarms.push_back(payload.into());
+        drop(state);
+        self.waker.wake();
+    }
+
+    /// The alarms to forward, and how many were lost.
+    pub fn take_alarms(&self) -> (VecDeque<Arc<[u8]>>, u64) {
+        let mut state = self.state();
+        (std::mem::take(&mut state.alarms), std::mem::take(&mut state.lost_alarms))
+    }
+
+    pub fn set_alarm_sink(&self, sink: Arc<dyn AlarmSink>) {
+        self.state().alarm_sink = Some(sink);
+    }
+
+    pub fn alarm_sink(&self) -> Option<Arc<dyn AlarmSink>> {
+        self.state().alarm_sink.clone()
+    }
+
+    pub fn set_alarm_counts(&self, counts: AlarmCounts) {
+        self.state().alarm_counts = counts;
+    }
+
+    pub fn alarm_counts(&self) -> AlarmCounts {
+        self.state().alarm_counts
     }
 
     pub fn health(&self, endpoint: &str) -> Option<Health> {

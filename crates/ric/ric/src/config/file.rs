@@ -1,5 +1,7 @@
 //! The configuration file: TOML with optional keys. An unknown key is an error that names the nearest known one.
 
+#[cfg(feature = "oran")]
+mod alarms;
 #[cfg(feature = "peers")]
 mod peers;
 #[cfg(feature = "redis")]
@@ -83,6 +85,7 @@ impl RicConfig {
         #[cfg(feature = "oran")]
         {
             config.oran = oran(&file)?;
+            alarms::read(&file, &mut config.oran)?;
         }
         #[cfg(feature = "rest")]
         {
@@ -134,13 +137,14 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 19] = [
+    let features: [(&'static str, &str, bool); 20] = [
         ("flexran", "flexran", cfg!(feature = "flexran")),
         ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
         ("rmr", "oran", cfg!(feature = "oran")),
         ("rmr_routes", "oran", cfg!(feature = "oran")),
         ("oran_rest", "oran", cfg!(feature = "oran")),
         ("xapp_commands", "oran", cfg!(feature = "oran")),
+        ("alarms", "oran", cfg!(feature = "oran")),
         ("conflicts", "conflicts", cfg!(feature = "conflicts")),
         ("audit", "conflicts", cfg!(feature = "conflicts")),
         ("tls", "tls", cfg!(feature = "tls")),

@@ -1,12 +1,14 @@
 //! The metrics of conflict mitigation, of the audit log, and of alarms.
 
-#[cfg(feature = "oran")]
-use alarms::Alarms;
 #[cfg(feature = "conflicts")]
 use conflicts::ConflictHandle;
+#[cfg(feature = "oran")]
+use oran::messaging::AlarmCounts;
 use rest::metrics::Registry;
 
 use super::metrics::ServiceMetrics;
+#[cfg(feature = "oran")]
+use crate::oran_host::AlarmSources;
 
 /// The ends of questions to an arbiter, so that each is shown from the start.
 #[cfg(feature = "conflicts")]
@@ -34,7 +36,10 @@ pub(super) fn of_conflicts(registry: &Registry, conflicts: ConflictHandle) -> Se
     let of_audit = conflicts.audit().map(|audit| {
         let counter = |name, help| registry.counter(name, help, &[]);
         let records = counter("ferric_audit_records_total", "Records of the audit log.");
-        let lost = counter("ferric_audit_lost_records_total", "Records that the audit log has lost, as the disk was too slow.");
+        let lost = counter(
+            "ferric_audit_lost_records_total",
+            "Records that the audit log has lost, as the disk was too slow.",
+        );
         let failures = counter("ferric_audit_failures_total", "Failed attempts to write the audit log.");
         (audit, records, lost, failures)
     });
@@ -66,7 +71,7 @@ pub(super) fn of_conflicts(registry: &Registry, conflicts: ConflictHandle) -> Se
 
 /// The metrics of alarms.
 #[cfg(feature = "oran")]
-pub(super) fn of_alarms(registry: &Registry, alarms: Alarms) -> ServiceMetrics {
+pub(super) fn of_alarms(registry: &Registry, sources: AlarmSources) -> ServiceMetrics {
     let raised = registry.counter("ferric_alarms_raised_total", "Alarms that were raised, by severity.", &["severity"]);
     let cleared = registry.counter("ferric_alarms_cleared_total", "Alarms that were cleared.", &[]);
     let refused = registry.counter(
@@ -75,7 +80,28 @@ pub(super) fn of_alarms(registry: &Registry, alarms: Alarms) -> ServiceMetrics {
         &[],
     );
     let active = registry.gauge("ferric_alarms_active", "Active alarms, by severity.", &["severity"]);
+    let of_messages = sources.messaging.map(|messaging| {
+        let help = "Messages about alarms over RMR: sent and lost to the endpoints that they are forwarded to, received and refused \
+                    from xApps.";
+        (messaging, registry.counter("ferric_alarm_messages_total", help, &["outcome"]))
+    });
+    let of_alerts = sources.alert_manager.map(|alert_manager| {
+        let help = "Alerts for the alert manager: sent ones, failed requests, and cleared alarms that were lost.";
+        (alert_manager, registry.counter("ferric_alerts_total", help, &["outcome"]))
+    });
+    let alarms = sources.alarms;
     Box::new(move |_| {
+        if let Some((messaging, messages)) = &of_messages {
+            let AlarmCounts { sent, lost, received: taken, refused } = messaging.alarm_counts();
+            for (outcome, count) in [("sent", sent), ("lost", lost), ("received", taken), ("refused", refused)] {
+                messages.set_total(&[outcome], count as f64);
+            }
+        }
+        if let Some((alert_manager, alerts)) = &of_alerts {
+            for (outcome, count) in alert_manager.counts() {
+                alerts.set_total(&[outcome], count as f64);
+            }
+        }
         let statistics = alarms.statistics();
         for (severity, count) in statistics.raised {
             raised.set_total(&[severity.word()], count as f64);

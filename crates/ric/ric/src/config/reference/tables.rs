@@ -313,3 +313,30 @@ pub(in crate::config) const NODE_KEYS: [Key; 3] = [
         "its E2AP version; the setup requests of v02.03 and v03.01 are equal",
     ),
 ];
+
+pub(in super::super) const ALARMS_KEYS: [Key; 4] = [
+    key(
+        "endpoints",
+        Values::Other("list of `HOST:PORT`, at most 16"),
+        absent("none", "[\"alarm-manager.example:4560\"]"),
+        "the endpoints that alarms are sent to over RMR, such as the alarm manager of the reference platform; it requires `rmr`",
+    ),
+    key(
+        "alert_manager",
+        Values::Other("URL"),
+        absent("none", "\"http://127.0.0.1:9093\""),
+        "the alert manager of Prometheus: `http://HOST:PORT` or `https://HOST:PORT`",
+    ),
+    key(
+        "ca",
+        Values::Other("path"),
+        absent("none", "\"ca.pem\""),
+        "the PEM file of the CA that signed the certificate of the alert manager; required for https://",
+    ),
+    key(
+        "token",
+        Values::Other("path"),
+        absent("none", "\"alerts.token\""),
+        "the file with the bearer token that the alert manager requires",
+    ),
+];

@@ -19,6 +19,7 @@ fn file(section: Section, required: &[&Key], name: &str, value: &str) -> String 
     // a certificate and its key are given together
     let pair = match (section.header, name) {
         ("[rest_access]" | "[redis]", "certificate" | "client_ca") => "key = \"a.key\"\n",
+        ("[alarms]", "ca" | "token") => "alert_manager = \"https://127.0.0.1:9093\"\n",
         _ => "",
     };
     let pair = match (section.header, name) {

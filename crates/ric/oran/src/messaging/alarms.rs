@@ -1,0 +1,212 @@
+//! Alarms over RMR (RIC_ALARM, in the platform's libraries RIC_ALARM_UPDATE): those of xApps, and those that are forwarded.
+//!
+//! An xApp sends its alarms where its environment says the alarm manager is: to the RIC. What is forwarded goes to the endpoints of
+//! the configuration, such as the platform's alarm manager; it waits while one of them is not connected, within [`MAX_WAITING`].
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use log_lines::Host;
+use rest::RateLimit;
+use rmr::{Header, Message, MessageType, message};
+use tracing::warn;
+
+use super::links::{ConnectionId, EndpointId};
+use super::{Messaging, MessagingHandle};
+
+/// Messages that wait for an endpoint, and for the event loop. Beyond it the oldest is lost.
+pub(super) const MAX_WAITING: usize = 1024;
+/// The most endpoints that alarms are forwarded to.
+pub const MAX_ALARM_ENDPOINTS: usize = 16;
+/// Messages per second of a host, beyond a burst of as many.
+const MESSAGES_PER_SECOND: u32 = 20;
+/// The endpoints of xApps that are known not to be reachable.
+const MAX_UNREACHABLE: usize = 1024;
+
+/// Who takes alarms of xApps, and what is found of them. It is called on the event loop and must not block.
+pub trait AlarmSink: Send + Sync {
+    /// Handles a message of an xApp of a host.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn handle_message(&self, host: &str, payload: &[u8]) -> Result<(), String>;
+
+    /// An endpoint cannot be reached, or can be again: `None`.
+    fn set_endpoint(&self, endpoint: &str, fault: Option<&str>);
+}
+
+/// What became of messages about alarms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AlarmCounts {
+    /// Messages that were sent to endpoints.
+    pub sent: u64,
+    /// Those that were lost: an endpoint was away for too long, or reads too slowly.
+    pub lost: u64,
+    /// Messages of xApps that were taken.
+    pub received: u64,
+    /// Those that were refused.
+    pub refused: u64,
+}
+
+/// An endpoint that alarms are forwarded to.
+struct Target {
+    name: String,
+    endpoint: EndpointId,
+    waiting: VecDeque<Arc<[u8]>>,
+}
+
+/// The alarms on their way.
+pub(super) struct AlarmTraffic {
+    targets: Vec<Target>,
+    limit: RateLimit<Host>,
+    /// Endpoints of xApps that could not be reached.
+    unreachable: Vec<String>,
+    counts: AlarmCounts,
+}
+
+impl Default for AlarmTraffic {
+    fn default() -> Self {
+        AlarmTraffic {
+            targets: Vec::new(),
+            limit: RateLimit::new(MESSAGES_PER_SECOND),
+            unreachable: Vec::new(),
+            counts: AlarmCounts::default(),
+        }
+    }
+}
+
+impl fmt::Debug for AlarmTraffic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AlarmTraffic").field("counts", &self.counts).finish_non_exhaustive()
+    }
+}
+
+impl MessagingHandle {
+    /// Has alarms of xApps taken.
+    pub fn serve_alarms(&self, sink: Arc<dyn AlarmSink>) {
+        self.port.set_alarm_sink(sink);
+    }
+
+    /// Sets the endpoints `HOST:PORT` that alarms are forwarded to, [`MAX_ALARM_ENDPOINTS`] at most.
+    pub fn forward_alarms_to(&self, endpoints: Vec<String>) {
+        self.port.set_alarm_endpoints(endpoints);
+    }
+
+    /// Forwards an alarm: the payload of a message.
+    pub fn forward_alarm(&self, payload: Vec<u8>) {
+        self.port.push_alarm(payload);
+    }
+
+    /// What became of messages about alarms.
+    #[must_use]
+    pub fn alarm_counts(&self) -> AlarmCounts {
+        self.port.alarm_counts()
+    }
+}
+
+impl Messaging {
+    /// Handles an alarm of an xApp.
+    pub(super) fn alarm(&mut self, connection: ConnectionId, message: &Message<'_>) {
+        let Some((_, host, address)) = self.links.ends(connection) else { return };
+        let result = if self.alarms.limit.take(host, Instant::now()).is_err() {
+            Err(format!("its host sends more than {MESSAGES_PER_SECOND} per second"))
+        } else {
+            match (self.port.alarm_sink(), address) {
+                (Some(sink), Some(address)) => {
+                    sink.handle_message(&address.to_canonical().to_string(), message.payload)
+                }
+                _ => Err("this RIC takes none".to_owned()),
+            }
+        };
+        match result {
+            Ok(()) => self.alarms.counts.received += 1,
+            Err(why) => {
+                self.alarms.counts.refused += 1;
+                self.complain(connection, &format!("an alarm is dropped: {why}"));
+            }
+        }
+        self.port.set_alarm_counts(self.alarms.counts);
+    }
+
+    /// Sends the alarms that wait for endpoints that are connected.
+    pub(super) fn deliver_alarms(&mut self) {
+        if let Some(names) = self.port.take_alarm_endpoints() {
+            let own = self.links.own_names();
+            for former in std::mem::take(&mut self.alarms.targets) {
+                self.links.release(former.endpoint);
+            }
+            for name in names.into_iter().take(MAX_ALARM_ENDPOINTS) {
+                if own.contains(&name) {
+                    warn!("alarms are not forwarded to {name}: that is this RIC");
+                    continue;
+                }
+                let endpoint = self.links.hold(&name);
+                self.alarms.targets.push(Target { name, endpoint, waiting: VecDeque::new() });
+            }
+        }
+        let (payloads, lost) = self.port.take_alarms();
+        let traffic = &mut self.alarms;
+        if payloads.is_empty() && lost == 0 && traffic.targets.iter().all(|target| target.waiting.is_empty()) {
+            return;
+        }
+        traffic.counts.lost += lost * traffic.targets.len() as u64;
+        let source = self.links.source();
+        for target in &mut traffic.targets {
+            target.waiting.extend(payloads.iter().cloned());
+            while target.waiting.len() > MAX_WAITING {
+                target.waiting.pop_front();
+                traffic.counts.lost += 1;
+            }
+            if !self.links.is_established(target.endpoint) {
+                continue;
+            }
+            for payload in std::mem::take(&mut target.waiting) {
+                let mut head = Vec::with_capacity(message::OVERHEAD_OCTETS);
+                let header =
+                    Header { kind: MessageType::ALARM, source: &source, source_address: &source, ..Header::default() };
+                header.write(payload.len(), &mut head);
+                if self.links.send_to(target.endpoint, &[&head, &payload]) {
+                    traffic.counts.sent += 1;
+                } else {
+                    traffic.counts.lost += 1;
+                }
+            }
+        }
+        self.port.set_alarm_counts(traffic.counts);
+    }
+
+    /// Notes that an endpoint could not be reached for long. That of an alarm manager is tried on.
+    pub(super) fn endpoint_unreachable(&mut self, endpoint: EndpointId) {
+        if let Some(target) = self.alarms.targets.iter_mut().find(|target| target.endpoint == endpoint) {
+            if self.links.log().allow_important(Host::Unknown) {
+                warn!("alarms wait for {}, which cannot be reached: {} of them", target.name, target.waiting.len());
+            }
+            self.links.release(endpoint);
+            target.endpoint = self.links.hold(&target.name);
+            return;
+        }
+        let name = self.links.name(endpoint).to_owned();
+        if name.is_empty()
+            || self.alarms.unreachable.contains(&name)
+            || self.alarms.unreachable.len() >= MAX_UNREACHABLE
+        {
+            return;
+        }
+        if let Some(sink) = self.port.alarm_sink() {
+            sink.set_endpoint(&name, Some("it could not be reached for 60 s"));
+            self.alarms.unreachable.push(name);
+        }
+    }
+
+    /// Finds endpoints that can be reached again.
+    pub(super) fn find_reachable(&mut self) {
+        let (links, traffic) = (&self.links, &mut self.alarms);
+        let is_back = |name: &mut String| links.endpoint(name).is_some_and(|endpoint| links.is_established(endpoint));
+        let back: Vec<_> = traffic.unreachable.extract_if(.., is_back).collect();
+        if let Some(sink) = self.port.alarm_sink().filter(|_| !back.is_empty()) {
+            back.iter().for_each(|name| sink.set_endpoint(name, None));
+        }
+    }
+}
