@@ -4,15 +4,13 @@ use std::path::PathBuf;
 
 use audit::{AuditLog, LogConfig, Verdict, verify};
 use conflicts::{ConflictConfig, ConflictRules};
-use e2sm::common::{
-    AmfPointer, AmfRegionId, AmfSetId, AmfUeNgapId, GnbCuUeF1apId, Guami, PlmnIdentity, UeId, UeIdGnb, UeIdGnbDu,
-};
+use e2sm::common::{AmfUeNgapId, GnbCuUeF1apId, Guami, PlmnIdentity, UeId, UeIdGnb, UeIdGnbDu};
 use e2sm::rc::{Control, ControlAction, Detection, Drx};
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{ControlOutcome, RefusalCode};
 use ferric::e2ap::{Cause, CauseRicRequest};
 use ferric::xapp::{Error, Quota, RequestEvent, Ric, XappEvent};
-use per::Single;
+use per::{Bits, Single};
 use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
 use system_tests::{TestRan, TestRic, eventually};
@@ -140,9 +138,9 @@ fn two_identifiers_of_one_ue_are_one_ue_at_all_parts_of_its_gnb() {
     // the emulated core's AMF
     let guami = Guami {
         plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
-        amf_region_id: AmfRegionId::new(1, 8),
-        amf_set_id: AmfSetId::new(1, 10),
-        amf_pointer: AmfPointer::new(1, 6),
+        amf_region_id: Bits::new(1, 8),
+        amf_set_id: Bits::new(1, 10),
+        amf_pointer: Bits::new(1, 6),
     };
     let by_amf = |ue: usize| {
         UeId::Gnb(Single::from(UeIdGnb {

@@ -102,7 +102,7 @@ fn attributes_of_ccc_are_settings_of_their_cell_and_policy() {
     let control = ControlMessage { format: ControlMessageFormat::CellLevel(vec![cell]) };
     control.encode(&mut message).unwrap();
     let settings = Model::Ccc.settings(b"{}", &message).unwrap();
-    let [("ccc/O-RRMPolicyRatio/rRMPolicyMaxRatio", scope, Some(50.0))] = names(&settings)[..] else {
+    let [("ccc/O-RRMPolicyRatio/rRMPolicyMaxRatio", ref scope, Some(50.0))] = names(&settings)[..] else {
         panic!("{settings:?}");
     };
     assert!(!scope.is_empty() && scope.len() <= MAX_SCOPE, "{scope}");

@@ -271,7 +271,7 @@ fn arbiter_does_not_decide_on_its_own_control_and_not_without_the_rules() {
     world.state.set_rules(ConflictRules::parse(&rules("\"judge\"")).unwrap());
     world.offer("judge").unwrap();
     world.state.set_arbiter(consumer("judge"), None, false).unwrap();
-    assert_eq!(world.set("b", 40, 1, 0.6), Got::Waits);
+    assert_eq!(world.set("c", 40, 1, 0.6), Got::Waits);
     assert_eq!(world.asked(40), []);
 }
 

@@ -1,8 +1,6 @@
 //! Controls of one UE by different identifiers, at one part of a gNB or at several.
 
-use e2sm::common::{
-    AmfPointer, AmfRegionId, AmfSetId, AmfUeNgapId, GnbCuUeF1apId, Guami, RanUeId, UeId, UeIdGnb, UeIdGnbDu,
-};
+use e2sm::common::{AmfUeNgapId, GnbCuUeF1apId, Guami, RanUeId, UeId, UeIdGnb, UeIdGnbDu};
 use e2sm::rc::{Control, ControlAction, Detection, Drx, Revision};
 use ferric::e2::topology::UeName;
 use ferric::e2ap::GnbDuId;
@@ -19,16 +17,19 @@ fn cu_cp() -> Node {
 }
 
 fn du() -> Node {
-    let gnb = GnbId::new(0xe00, 28);
-    Node { id: NodeId(2), global_id: GlobalE2NodeId::gnb_du(PLMN, gnb, GnbDuId(1)), ..node() }
+    let mut du = Node { id: NodeId(2), ..node() };
+    if let GlobalE2NodeId::Gnb(id) = &mut du.global_id {
+        id.gnb_du_id = Some(GnbDuId(1));
+    }
+    du
 }
 
 fn guami() -> Guami {
     Guami {
         plmn_identity: PLMN,
-        amf_region_id: AmfRegionId::new(1, 8),
-        amf_set_id: AmfSetId::new(1, 10),
-        amf_pointer: AmfPointer::new(1, 6),
+        amf_region_id: Bits::new(1, 8),
+        amf_set_id: Bits::new(1, 10),
+        amf_pointer: Bits::new(1, 6),
     }
 }
 
