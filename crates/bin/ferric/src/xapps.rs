@@ -69,6 +69,17 @@ enum Command {
         #[command(flatten)]
         ric: RicArgs,
     },
+    /// Print the level of the log of an xApp that the RIC has started, or change it.
+    LogLevel {
+        /// Name of the xApp.
+        #[arg(value_name = "XAPP")]
+        name: String,
+        /// The least severe level that it logs. [default: it is not changed]
+        #[arg(value_name = "LEVEL", value_parser = ["error", "warning", "info", "debug"])]
+        level: Option<String>,
+        #[command(flatten)]
+        ric: RicArgs,
+    },
     /// Stop an xApp that the RIC has started; returns when it has ended.
     Stop {
         /// Name of the xApp.
@@ -85,6 +96,7 @@ pub fn run(args: &XappsArgs) -> anyhow::Result<()> {
         Some(Command::Run { descriptor, schema, ric, command }) => start(descriptor, schema.as_deref(), command, ric),
         Some(Command::List { json, ric }) => list(*json, ric),
         Some(Command::Logs { name, ric }) => logs(name, ric),
+        Some(Command::LogLevel { name, level, ric }) => log_level(name, level.as_deref(), ric),
         Some(Command::Stop { name, ric }) => {
             Ric::new(ric)?.send("DELETE", &path_of(name)?, None)?;
             info!("xApp {name} has ended");
@@ -174,6 +186,16 @@ fn rows(xapp: &Value) -> Vec<Vec<String>> {
         ]
     };
     xapp["instances"].as_array().into_iter().flatten().map(of).collect()
+}
+
+fn log_level(name: &str, level: Option<&str>, ric: &RicArgs) -> anyhow::Result<()> {
+    let path = format!("{}/log-level", path_of(name)?);
+    let document = match level {
+        None => Ric::new(ric)?.send("GET", &path, None)?,
+        Some(level) => Ric::new(ric)?.send("PUT", &path, Some(&json!({ "level": level })))?,
+    };
+    program::outln!("level={}", document["level"].as_str().unwrap_or_default());
+    Ok(())
 }
 
 fn logs(name: &str, ric: &RicArgs) -> anyhow::Result<()> {

@@ -80,6 +80,16 @@ def test_handles_outlive_nothing_of_a_closed_session(demo):
     assert [event for event, _ in feed] in ([], ["node-up"])
 
 
+def test_arbiter_that_no_rule_names_is_refused(demo):
+    """A RIC without rules on conflicts has no arbiters; the session goes on."""
+    with demo.connect(name="judge") as ric:
+        for _ in range(2):
+            with pytest.raises(ferric.errors.RefusedByRic) as caught:
+                ric.conflict_questions()
+            assert caught.value.code == "refused-by-ric"
+        assert len(ric.nodes()) == 1
+
+
 def test_forked_child_may_open_a_session_of_its_own(demo):
     with demo.connect() as ric, ric.kpm(["CQI"], period_ms=100) as stream:
         child = os.fork()

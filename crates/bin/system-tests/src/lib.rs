@@ -58,6 +58,15 @@ impl TestRic {
     /// platform.
     #[must_use]
     pub fn with_oran_host(adapt: impl FnOnce(&mut RicConfig)) -> (TestRic, Address, Service) {
+        TestRic::with_oran_host_and(Vec::new(), adapt)
+    }
+
+    /// The same with internal apps.
+    #[must_use]
+    pub fn with_oran_host_and(
+        iapps: Vec<Box<dyn Iapp>>,
+        adapt: impl FnOnce(&mut RicConfig),
+    ) -> (TestRic, Address, Service) {
         let mut taken = None;
         let any_port = |config: &mut RicConfig| {
             config.oran.rmr = Some("tcp://127.0.0.1:0".parse().unwrap());
@@ -65,7 +74,7 @@ impl TestRic {
             adapt(config);
         };
         let addresses = |ric: &ric::Ric| Some((ric.oran().rmr_address()?.clone(), ric.oran().rest()?.address()));
-        let ric = TestRic::start_with(Vec::new(), any_port, addresses, &mut taken);
+        let ric = TestRic::start_with(iapps, any_port, addresses, &mut taken);
         let (rmr, rest) = taken.expect("the RIC serves xApps of the platform");
         (ric, rmr, Service { address: rest })
     }

@@ -387,3 +387,23 @@ fn fault_of_an_xapp_is_reported_until_it_runs_again_or_is_stopped() {
     host.rest.request("DELETE", "/ric/v1/xapps/hw", None).expect(204);
     assert_eq!(faults().len(), 2, "an end by request is no fault");
 }
+
+#[test]
+fn level_of_the_log_is_in_the_file_that_the_xapp_watches() {
+    let commands = "[[xapp]]\nname = \"hw\"\n\
+                    command = [\"/bin/sh\", \"-c\", \"while sleep 0.02; do read level < $CONFIG_MAP_NAME; echo got $level; done\"]\n";
+    let host = Host::start("level", Some(commands));
+    host.rest.request("POST", "/ric/v1/xapps", deployment("hw", 4571)).expect(201);
+    host.output("hw", "got log-level: ERROR");
+    let path = "/ric/v1/xapps/hw/log-level";
+    assert_eq!(host.rest.get(path), json!({ "level": "error" }));
+    for (level, line) in [("debug", "got log-level: DEBUG"), ("info", "got log-level: INFO")] {
+        assert_eq!(host.rest.request("PUT", path, json!({ "level": level })).expect(200), json!({ "level": level }));
+        host.output("hw", line);
+    }
+    host.rest.request("PUT", path, json!({ "level": "loud" })).expect_problem(400, &["loud"]);
+    host.rest
+        .request("PUT", "/ric/v1/xapps/other/log-level", json!({ "level": "info" }))
+        .expect_problem(404, &["other"]);
+    assert_eq!(host.rest.get(path), json!({ "level": "info" }));
+}

@@ -509,6 +509,8 @@ fn show_request_event(event: &RequestEvent) -> String {
         }
         RequestEvent::Queried { ticket, outcome } => format!("queried t={} {outcome:?}", ticket.0),
         RequestEvent::Controlled { ticket, outcome } => format!("controlled t={} {outcome:?}", ticket.0),
+        RequestEvent::ArbiterSet { refusal } => format!("arbiter {refusal:?}"),
+        RequestEvent::Decided { question, refusal } => format!("decided q={question} {refusal:?}"),
         other => panic!("no notation for {other:?}"),
     }
 }

@@ -181,6 +181,36 @@ pub(super) struct ConfigMistake {
     pub error: String,
 }
 
+/// The least severe level that an xApp logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum LogLevel {
+    Error,
+    Warning,
+    Info,
+    Debug,
+}
+
+impl LogLevel {
+    /// Its word in the file that libraries of the platform watch.
+    pub fn word(self) -> &'static str {
+        match self {
+            LogLevel::Error => "ERROR",
+            LogLevel::Warning => "WARNING",
+            LogLevel::Info => "INFO",
+            LogLevel::Debug => "DEBUG",
+        }
+    }
+}
+
+/// The level of the log of an xApp.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct XappLogLevel {
+    /// The level.
+    pub level: LogLevel,
+}
+
 /// The end of the output of an xApp.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct XappLog {

@@ -10,6 +10,7 @@
 //! | `GET /ric/v1/xapps/list` | the xApps that may be started |
 //! | `POST /ric/v1/xapps`, `DELETE /ric/v1/xapps/{name}` | starts and stops one |
 //! | `GET /ric/v1/xapps/{name}/log` | the end of its output; not one of the platform |
+//! | `GET`, `PUT /ric/v1/xapps/{name}/log-level` | the level of its log, in the file that `CONFIG_MAP_NAME` names; not one of the platform |
 //! | `GET /ric/v1/config`, `GET /ric/v1/config/{element}`, `PUT /ric/v1/config` | configurations; a change is validated and written to the file of the xApp |
 //!
 //! # Security

@@ -4,7 +4,8 @@ use rest::{Operation, Parameter, Problem, Request, RequestQueue, Response, Role,
 use serde_json::{Map, Value};
 
 use super::documents::{
-    ConfigMistake, Deployment, DeregisterRequest, InstanceState, RegisterRequest, XappConfig, XappLog, XappState,
+    ConfigMistake, Deployment, DeregisterRequest, InstanceState, RegisterRequest, XappConfig, XappLog, XappLogLevel,
+    XappState,
 };
 use super::supervisor::{Job, Supervisor};
 
@@ -43,6 +44,13 @@ pub(super) fn of_operators(queue: &RequestQueue<Job>) -> Vec<Route> {
         undeploy.role(Role::Admin).describe("It is answered when the processes of the xApp have ended.").empties();
     // output may have what is not for everybody
     let log = Operation::get("/ric/v1/xapps/{xAppName}/log", "getXappLog", "The end of the output of an xApp");
+    const LEVEL: &str = "/ric/v1/xapps/{xAppName}/log-level";
+    let level = Operation::get(LEVEL, "getXappLogLevel", "The level of the log of an xApp");
+    let set_level = Operation::put(LEVEL, "putXappLogLevel", "Change the level of the log of an xApp")
+        .path(&[NAME])
+        .role(Role::Control)
+        .takes::<XappLogLevel>()
+        .returns::<XappLogLevel>("It is written to the file that the xApp watches.");
     vec![
         route(list.returns::<Vec<XappState>>("The xApps."), queue, |_| {
             Ok(Box::new(|supervisor| Ok(Response::ok(supervisor.xapps()))))
@@ -66,6 +74,17 @@ pub(super) fn of_operators(queue: &RequestQueue<Job>) -> Vec<Route> {
         route(log.path(&[NAME]).role(Role::Control).returns::<XappLog>("The output."), queue, |request| {
             let name = request.parameter(0).to_owned();
             Ok(Box::new(move |supervisor| Ok(Response::ok(supervisor.log(&name)?))))
+        }),
+        route(level.path(&[NAME]).returns::<XappLogLevel>("The level."), queue, |request| {
+            let name = request.parameter(0).to_owned();
+            Ok(Box::new(move |supervisor| Ok(Response::ok(XappLogLevel { level: supervisor.log_level(&name)? }))))
+        }),
+        route(set_level, queue, |request| {
+            let (name, XappLogLevel { level }) = (request.parameter(0).to_owned(), request.json()?);
+            Ok(Box::new(move |supervisor| {
+                supervisor.set_log_level(&name, level)?;
+                Ok(Response::ok(XappLogLevel { level }))
+            }))
         }),
     ]
 }

@@ -16,14 +16,14 @@ use tracing::{info, warn};
 use super::commands::{Commands, Permitted};
 use super::descriptor::{Descriptor, MAX_DESCRIPTOR_OCTETS, Messages, Mistakes, described};
 use super::documents::{
-    ConfigMetadata, Deployment, DeregisterRequest, InstanceState, InstanceStatus, NAMESPACE, ProcessState,
+    ConfigMetadata, Deployment, DeregisterRequest, InstanceState, InstanceStatus, LogLevel, NAMESPACE, ProcessState,
     RegisterRequest, XappConfig, XappLog, XappState, XappStatus,
 };
 use super::guard::Guard;
 use super::output::Output;
 use super::process::{check_program, private_folder};
 use super::registry::{Registration, Registry, check_endpoint};
-use super::xapp::{Phase, Surroundings, Xapp};
+use super::xapp::{LOG_LEVEL_FILE, Phase, Surroundings, Xapp};
 use super::{Bus, FaultObserver, MAX_XAPPS, ManagerConfig};
 use crate::json_schema::Schema;
 
@@ -240,6 +240,7 @@ impl Supervisor {
         let environment = environment(&descriptor, &folder, self.rmr);
         let mut xapp = Xapp::new(descriptor, schema, command, permitted, environment, folder, output);
         xapp.write_config().map_err(system)?;
+        xapp.set_log_level(xapp.log_level).map_err(system)?;
         let cgroup = self.commands.as_ref().and_then(|commands| commands.cgroup.as_deref());
         let mut surroundings = Surroundings { guard: &mut self.guard, cgroup, log: &self.log };
         xapp.start(Instant::now(), &mut surroundings).map_err(Problem::unprocessable)?;
@@ -398,9 +399,25 @@ impl Supervisor {
 
     /// The end of the output of an xApp.
     pub fn log(&self, name: &str) -> Result<XappLog, Problem> {
-        let unknown = || Problem::not_found(format!("this RIC has not started an xApp `{}`", escaped(shortened(name))));
-        let (text, omitted_octets) = self.xapps.get(name).ok_or_else(unknown)?.output.text();
+        let (text, omitted_octets) = self.xapps.get(name).ok_or_else(|| not_started(name))?.output.text();
         Ok(XappLog { omitted_octets, text })
+    }
+
+    /// The level of the log of an xApp.
+    pub fn log_level(&self, name: &str) -> Result<LogLevel, Problem> {
+        self.xapps.get(name).map(|xapp| xapp.log_level).ok_or_else(|| not_started(name))
+    }
+
+    /// Changes the level of the log of an xApp: it is written to the file that the xApp watches.
+    pub fn set_log_level(&mut self, name: &str, level: LogLevel) -> Result<(), Problem> {
+        let xapp = self.xapps.get_mut(name).ok_or_else(|| not_started(name))?;
+        let failed = |error: io::Error| {
+            let detail = format!("cannot write the level of the log of {name}: {error}");
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+        };
+        xapp.set_log_level(level).map_err(failed)?;
+        info!("xApp {name}: the level of its log is {}", level.word());
+        Ok(())
     }
 
     /// The configurations of xApps that this RIC has started, whole or one member of each.
@@ -459,12 +476,17 @@ fn registration_of(xapp: &Xapp) -> Registration {
     Registration { version, http, rmr: xapp.rmr_endpoint(), messages, host: None }
 }
 
+fn not_started(name: &str) -> Problem {
+    Problem::not_found(format!("this RIC has not started an xApp `{}`", escaped(shortened(name))))
+}
+
 /// The environment of an xApp, as the platform has it.
 fn environment(descriptor: &Descriptor, folder: &std::path::Path, rmr: Option<SocketAddr>) -> Vec<(String, String)> {
     let folder_text = folder.to_string_lossy().into_owned();
     let service = descriptor.name.to_ascii_uppercase().replace(['-', '.'], "_");
     let mut variables = vec![
         ("CONFIG_FILE", format!("{folder_text}/config-file.json")),
+        ("CONFIG_MAP_NAME", format!("{folder_text}/{LOG_LEVEL_FILE}")),
         ("XAPP_DESCRIPTOR_PATH", folder_text),
         ("HOSTNAME", descriptor.name.clone()),
         ("RMR_SRC_ID", "127.0.0.1".to_owned()),

@@ -14,6 +14,7 @@ use tracing::{info, warn};
 use super::Bus;
 use super::commands::Permitted;
 use super::descriptor::Descriptor;
+use super::documents::LogLevel;
 use super::guard::Guard;
 use super::output::Output;
 use super::process::{Launch, Process};
@@ -68,7 +69,11 @@ pub(super) struct Xapp {
     folder: PathBuf,
     begun: Instant,
     well_at: Option<Instant>,
+    pub log_level: LogLevel,
 }
+
+/// The file that the platform's libraries for logs watch, in the folder of the xApp.
+pub(super) const LOG_LEVEL_FILE: &str = "log-level.yaml";
 
 /// What all xApps are started with.
 pub(super) struct Surroundings<'a> {
@@ -103,6 +108,8 @@ impl Xapp {
             folder,
             begun: Instant::now(),
             well_at: None,
+            // that of the platform's libraries
+            log_level: LogLevel::Error,
         }
     }
 
@@ -165,6 +172,16 @@ impl Xapp {
         octets.push(b'\n');
         octets.resize(octets.len().max(before), b' ');
         file.write_all(&octets)
+    }
+
+    /// Changes the level of its log. The libraries watch the file itself, so that it is written in place.
+    pub fn set_log_level(&mut self, level: LogLevel) -> std::io::Result<()> {
+        let path = self.folder.join(LOG_LEVEL_FILE);
+        let mut file = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+        // all levels have the same number of octets: a reader finds a whole line
+        file.write_all(format!("log-level: {:<7}\n", level.word()).as_bytes())?;
+        self.log_level = level;
+        Ok(())
     }
 
     /// Replaces its configuration, which was checked.
