@@ -151,7 +151,7 @@ impl Definition {
     }
 }
 
-/// Alarms in the messages of the platform (RIC_ALARM, in its libraries RIC_ALARM_UPDATE): those of a library for xApps, and ours.
+/// The payload of a message of the platform about an alarm (RIC_ALARM, in its libraries RIC_ALARM_UPDATE).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PlatformMessage<'a> {

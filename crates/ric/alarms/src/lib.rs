@@ -1,7 +1,9 @@
 //! Fault management of a RIC: alarms are raised, cleared, kept and listed.
 //!
 //! The REST interface is that of the alarm manager of the O-RAN reference platform. The RIC raises alarms itself
-//! ([`add_to`]) for nodes that are lost and for xApps that do not read; xApps and platform components raise theirs by REST.
+//! ([`add_to`]) for nodes that are lost and for xApps that do not read, do not run, or end again and again; xApps and platform components
+//! raise theirs by REST, or by messages over RMR ([`Alarms::handle_message`]). All are passed on to those who want them
+//! ([`Alarms::forward_to`]), such as an alert manager of Prometheus ([`AlertManager`]).
 //!
 //! ```
 //! use alarms::{Alarm, Alarms, Severity};

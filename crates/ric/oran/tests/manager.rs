@@ -401,7 +401,7 @@ fn level_of_the_log_is_in_the_file_that_the_xapp_watches() {
         assert_eq!(host.rest.request("PUT", path, json!({ "level": level })).expect(200), json!({ "level": level }));
         host.output("hw", line);
     }
-    host.rest.request("PUT", path, json!({ "level": "loud" })).expect_problem(400, &["loud"]);
+    host.rest.request("PUT", path, json!({ "level": "loud" })).expect_problem(422, &["loud"]);
     host.rest
         .request("PUT", "/ric/v1/xapps/other/log-level", json!({ "level": "info" }))
         .expect_problem(404, &["other"]);
