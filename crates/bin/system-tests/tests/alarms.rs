@@ -10,7 +10,6 @@ use ferric::e2::Indication;
 use ferric::link::Address;
 use ferric::server::{Iapp, IappContext, IappEvent};
 use ran::{RanConfig, Scenario};
-use ric::oran_host::OranConfig;
 use rmr::{Header, MessageType};
 use serde_json::{Value, json};
 use system_tests::rmr_peer::Connection;

@@ -240,7 +240,7 @@ fn arbiter_over_the_xapp_link_decides_and_answers_once() {
     for accepts in [false, true] {
         let (second, node) = (second.clone(), node.clone());
         let asking = std::thread::spawn(move || second.node(&node).unwrap().quota("1", quota(80)));
-        let asked = questions.next().unwrap();
+        let asked = questions.next().unwrap().unwrap();
         assert_eq!((&*asked.xapp, &*asked.with), ("second", "first"));
         assert!(asked.parameter.starts_with("rc/2/6/") && !asked.message.is_empty(), "{asked:?}");
         if accepts {
@@ -271,10 +271,10 @@ fn arbiter_that_dies_leaves_its_questions_to_the_next_one() {
     let node = first.nodes().unwrap()[0].name();
     first.node(&node).unwrap().quota("1", quota(30)).unwrap();
     let asking = std::thread::spawn(move || second.node(&node).unwrap().quota("1", quota(80)));
-    let asked = of_judge.next().unwrap();
+    let asked = of_judge.next().unwrap().unwrap();
     judge.close();
     assert!(matches!(asked.accept(), Err(Error::Closed)));
-    of_deputy.next().unwrap().accept().unwrap();
+    of_deputy.next().unwrap().unwrap().accept().unwrap();
     asking.join().unwrap().unwrap();
     // the last one takes its offer back, and is none any more
     drop(of_deputy);
