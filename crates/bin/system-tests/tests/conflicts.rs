@@ -122,13 +122,13 @@ fn two_identifiers_of_one_ue_are_one_ue_at_all_parts_of_its_gnb() {
         config.conflicts = Some(conflicts);
         config.ue_ids_period = Some(std::time::Duration::from_millis(100));
     });
-    let mut scenario = Scenario::without_traffic(2);
+    let mut scenario = Scenario::without_traffic(3);
     scenario.cells[0].is_split = true;
     let _ran = TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() });
     let joined = |ue: &Value| ue["state"] == "joined" && ue["amf_ue_ngap_id"].is_number();
     let ues = ric.rest.eventually("/v1/ues", |listed| {
         let ues = listed["ues"].as_array().unwrap();
-        ues.len() == 2 && ues.iter().all(joined)
+        ues.len() == 3 && ues.iter().all(joined)
     });
     let number = |ue: usize, name: &str| ues["ues"][ue][name].as_u64().unwrap();
     let by_f1 = |ue: usize| {
@@ -156,10 +156,13 @@ fn two_identifiers_of_one_ue_are_one_ue_at_all_parts_of_its_gnb() {
         }))
     };
     let (cu_cp, du) = ("gnb-00101-e00", "gnb-00101-e00-du-1");
-    let first = raw_drx(&ric, "first", du, by_f1(0));
+    // 0 on F1 is no UE in controls
+    let one = (0..3).find(|ue| ues["ues"][*ue]["gnb_cu_ue_f1ap_ids"][0] == 1).unwrap();
+    let other = (0..3).find(|ue| ues["ues"][*ue]["gnb_cu_ue_f1ap_ids"][0] == 2).unwrap();
+    let first = raw_drx(&ric, "first", du, by_f1(one));
     assert!(matches!(first, ControlOutcome::Acknowledged(_)), "{first:?}");
-    assert_eq!(raw_drx(&ric, "second", cu_cp, by_amf(0)), ControlOutcome::Failed { cause: REFUSED, outcome: None });
-    let second = raw_drx(&ric, "second", du, by_f1(1));
+    assert_eq!(raw_drx(&ric, "second", cu_cp, by_amf(one)), ControlOutcome::Failed { cause: REFUSED, outcome: None });
+    let second = raw_drx(&ric, "second", du, by_f1(other));
     assert!(matches!(second, ControlOutcome::Acknowledged(_)), "another UE: {second:?}");
     let decisions = ric.rest.get("/v1/conflicts/decisions");
     let conflict = &decisions["decisions"][0]["conflict"];
