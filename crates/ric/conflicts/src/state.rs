@@ -211,7 +211,7 @@ impl State {
     fn keys(&mut self, asked: &Asked<'_>, ran: &RanDatabase) -> Vec<Key> {
         let mut keys = Vec::new();
         // most controls name one UE
-        let mut known: Option<(Arc<TargetUe>, Vec<(NodeId, String)>)> = None;
+        let mut known: Option<(Arc<TargetUe>, OtherNames)> = None;
         for setting in &asked.settings {
             let key = |node: NodeId, scope: String| Key {
                 node,
@@ -359,8 +359,11 @@ impl State {
     }
 }
 
+/// Names of a UE in controls, each with a node.
+type OtherNames = Vec<(NodeId, String)>;
+
 /// The other names of a UE at the nodes of its base station, as controls there have them.
-fn other_names(ran: &RanDatabase, node: NodeId, ue: &TargetUe) -> Vec<(NodeId, String)> {
+fn other_names(ran: &RanDatabase, node: NodeId, ue: &TargetUe) -> OtherNames {
     let Some(known) = ue.names.iter().find_map(|name| ran.find_ue(node, name)) else { return Vec::new() };
     let names: BTreeSet<_> = known.names().filter_map(ue_text).chain([ue.text.clone()]).collect();
     let nodes = ran.station(known.station()).into_iter().flat_map(|station| station.nodes());

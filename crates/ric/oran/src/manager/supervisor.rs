@@ -119,16 +119,19 @@ impl Supervisor {
     fn report_faults(&mut self) {
         let Some(report) = &self.faults else { return };
         for (name, xapp) in &self.xapps {
-            if let Some(why) = xapp.fault_now() {
-                if self.faulty.insert(name.clone()) {
-                    report(name, Some(why));
-                }
+            if let Some(why) = xapp.fault_now()
+                && self.faulty.insert(name.clone())
+            {
+                report(name, Some(why));
             }
         }
-        let is_over = |name: &String| self.xapps.get(name).is_none_or(|xapp| xapp.fault_now().is_none());
-        for name in self.faulty.extract_if(.., is_over) {
-            report(&name, None);
-        }
+        self.faulty.retain(|name| {
+            let is_over = self.xapps.get(name).is_none_or(|xapp| xapp.fault_now().is_none());
+            if is_over {
+                report(name, None);
+            }
+            !is_over
+        });
     }
 
     /// Ends all processes.
