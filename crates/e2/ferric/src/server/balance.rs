@@ -1,0 +1,169 @@
+//! The processor time of the event loops, and which loop has to give nodes to another one.
+//!
+//! A report that crosses loops wakes two of them, so that a second loop costs more than it saves while the first one has time left.
+//! Therefore nodes are on the loop of their consumer until that loop is busy.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use e2::Time;
+use rustix::time::{ClockId, clock_gettime};
+
+/// The most nodes that move at once.
+const MOST_NODES: usize = 256;
+
+/// When nodes move from one event loop to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopBalance {
+    /// The interval of the measurements, each of which may have nodes move. Default: 250 ms.
+    pub interval: Duration,
+    /// The processor time of a loop, in percent of a core, beyond which it is busy: an eighth of its nodes move to the loop with the
+    /// least time, if that has less than two thirds of it. Default: 75.
+    pub busy_percent: u8,
+}
+
+impl Default for LoopBalance {
+    fn default() -> Self {
+        LoopBalance { interval: Duration::from_millis(250), busy_percent: 75 }
+    }
+}
+
+/// The processor time that a loop's thread has used, in nanoseconds, as it has stated last.
+pub(super) type LoopTime = Arc<AtomicU64>;
+
+/// States the processor time of a worker: a system call in some of its iterations.
+pub(super) struct LoopTimer {
+    time: LoopTime,
+    interval: Duration,
+    next: Time,
+}
+
+impl LoopTimer {
+    pub fn new(balance: LoopBalance) -> Self {
+        // the measurement of a busy loop lacks a tenth of the interval at most
+        LoopTimer { time: LoopTime::default(), interval: balance.interval / 10, next: Time::from_nanos(0) }
+    }
+
+    pub fn time(&self) -> LoopTime {
+        Arc::clone(&self.time)
+    }
+
+    /// To be called by the loop's thread in each iteration, after it has slept.
+    #[inline]
+    pub fn update(&mut self, now: Time) {
+        if now >= self.next {
+            self.next = now + self.interval;
+            self.time.store(thread_time_ns(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The processor time of the calling thread, in nanoseconds.
+pub(super) fn thread_time_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The shares of the loops.
+pub(super) struct Balance {
+    config: LoopBalance,
+    measured: Time,
+    spent_ns: Vec<u64>,
+    /// Of a core, in thousandths.
+    shares: Vec<u64>,
+}
+
+impl Balance {
+    pub fn new(config: LoopBalance, loops: usize) -> Self {
+        Balance { config, measured: Time::from_nanos(0), spent_ns: vec![0; loops], shares: vec![0; loops] }
+    }
+
+    /// Takes the processor time of each loop since its start, in nanoseconds.
+    pub fn measure(&mut self, now: Time, spent_ns: impl Iterator<Item = u64>) {
+        let passed_ns = (now - self.measured).as_nanos().max(1) as u64;
+        self.measured = now;
+        for ((before, share), spent_ns) in self.spent_ns.iter_mut().zip(&mut self.shares).zip(spent_ns) {
+            *share = spent_ns.saturating_sub(*before).saturating_mul(1000) / passed_ns;
+            *before = spent_ns;
+        }
+    }
+
+    /// Returns whether a loop was busy in the last interval.
+    pub fn is_busy(&self, event_loop: usize) -> bool {
+        self.shares.get(event_loop).is_some_and(|share| *share > 10 * u64::from(self.config.busy_percent))
+    }
+
+    /// Returns the loop that had the least processor time in the last interval.
+    pub fn least_busy(&self) -> usize {
+        self.shares.iter().zip(0..).min().map_or(0, |(_, event_loop)| event_loop)
+    }
+
+    /// Returns the loop that has to give nodes, and the loop that takes them.
+    pub fn shift(&self) -> Option<(usize, usize)> {
+        let (share, from) = self.shares.iter().zip(0..).max()?;
+        let to = self.least_busy();
+        (self.is_busy(from) && 3 * self.shares[to] < 2 * share).then_some((from, to))
+    }
+}
+
+/// Returns how many nodes a loop with so many nodes and xApps gives.
+pub(super) fn nodes_to_move(nodes: usize, xapps: usize) -> usize {
+    // one node without xApps would only make the other loop as busy
+    if nodes + xapps < 2 { 0 } else { nodes.div_ceil(8).min(MOST_NODES) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(shares_percent: &[u64]) -> Balance {
+        let mut balance = Balance::new(LoopBalance::default(), shares_percent.len());
+        // what was before does not count
+        balance.measure(Time::from_nanos(1_000_000_000), shares_percent.iter().map(|_| 700_000_000));
+        let spent = shares_percent.iter().map(|percent| 700_000_000 + percent * 10_000_000);
+        balance.measure(Time::from_nanos(2_000_000_000), spent);
+        balance
+    }
+
+    #[test]
+    fn busy_loop_gives_nodes_to_the_least_busy_one() {
+        assert_eq!(measured(&[5, 90, 20]).shift(), Some((1, 0)));
+        assert_eq!(measured(&[80, 52]).shift(), Some((0, 1)));
+        assert_eq!(measured(&[10, 74]).shift(), None, "not busy");
+        assert_eq!(measured(&[80, 60]).shift(), None, "both have much to do");
+        assert_eq!(measured(&[0, 0]).shift(), None);
+    }
+
+    #[test]
+    fn loop_is_busy_by_its_last_interval() {
+        let mut balance = measured(&[5, 90]);
+        assert!(balance.is_busy(1) && !balance.is_busy(0) && !balance.is_busy(2));
+        assert_eq!(balance.least_busy(), 0);
+        balance.measure(Time::from_nanos(3_000_000_000), [1_600_000_000, 1_600_000_000].into_iter());
+        assert!(!balance.is_busy(1), "it has had no time since");
+        assert_eq!(balance.least_busy(), 1);
+    }
+
+    #[test]
+    fn part_of_the_nodes_moves() {
+        assert_eq!([(0, 1), (1, 0), (1, 1), (8, 0), (1000, 1)].map(|(n, x)| nodes_to_move(n, x)), [0, 0, 1, 1, 125]);
+        assert_eq!(nodes_to_move(100_000, 1), MOST_NODES);
+    }
+
+    #[test]
+    fn timer_states_the_time_of_its_thread() {
+        let mut timer = LoopTimer::new(LoopBalance::default());
+        let time = timer.time();
+        timer.update(Time::from_nanos(0));
+        let first = time.load(Ordering::Relaxed);
+        let begun = thread_time_ns();
+        while thread_time_ns() < begun + 1_000_000 {
+            std::hint::spin_loop();
+        }
+        timer.update(Time::from_nanos(1000));
+        assert_eq!(time.load(Ordering::Relaxed), first, "it is not yet time");
+        timer.update(Time::from_nanos(25_000_000));
+        assert!(time.load(Ordering::Relaxed) >= first + 1_000_000);
+    }
+}
