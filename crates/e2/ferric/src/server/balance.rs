@@ -1,13 +1,14 @@
 //! The processor time of the event loops, and which loop has to give nodes to another one.
 //!
 //! A report that crosses loops wakes two of them, so that a second loop costs more than it saves while the first one has time left.
-//! Therefore nodes are on the loop of their consumer until that loop is busy.
+//! Therefore nodes are on the loop of their consumer until that loop is busy, and return when all loops have little to do.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use e2::Time;
+use e2::{AssocId, Time};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The most nodes that move at once.
@@ -19,7 +20,7 @@ pub struct LoopBalance {
     /// The interval of the measurements, each of which may have nodes move. Default: 250 ms.
     pub interval: Duration,
     /// The processor time of a loop, in percent of a core, beyond which it is busy: an eighth of its nodes move to the loop with the
-    /// least time, if that has less than two thirds of it. Default: 75.
+    /// least time, if that has less than two thirds of it. They return once all loops together have less than a third of it. Default: 75.
     pub busy_percent: u8,
 }
 
@@ -99,6 +100,11 @@ impl Balance {
         self.shares.iter().zip(0..).min().map_or(0, |(_, event_loop)| event_loop)
     }
 
+    /// Returns whether all loops together had less than a third of the time of a busy one.
+    pub fn is_quiet(&self) -> bool {
+        3 * self.shares.iter().sum::<u64>() < 10 * u64::from(self.config.busy_percent)
+    }
+
     /// Returns the loop that has to give nodes, and the loop that takes them.
     pub fn shift(&self) -> Option<(usize, usize)> {
         let (share, from) = self.shares.iter().zip(0..).max()?;
@@ -111,6 +117,33 @@ impl Balance {
 pub(super) fn nodes_to_move(nodes: usize, xapps: usize) -> usize {
     // one node without xApps would only make the other loop as busy
     if nodes + xapps < 2 { 0 } else { nodes.div_ceil(8).min(MOST_NODES) }
+}
+
+/// The nodes that have left a busy loop, with that loop.
+#[derive(Default)]
+pub(super) struct Displaced(HashMap<AssocId, usize>);
+
+impl Displaced {
+    /// Notes that a node leaves a loop for another one.
+    pub fn insert(&mut self, node: AssocId, from: usize, to: usize) {
+        if *self.0.entry(node).or_insert(from) == to {
+            self.0.remove(&node);
+        }
+    }
+
+    /// Forgets nodes that are not connected any more.
+    pub fn retain(&mut self, is_connected: impl Fn(AssocId) -> bool) {
+        self.0.retain(|node, _| is_connected(*node));
+    }
+
+    /// Removes and returns some of them.
+    pub fn take_some(&mut self) -> Vec<(AssocId, usize)> {
+        let some: Vec<_> = self.0.iter().take(MOST_NODES).map(|(node, home)| (*node, *home)).collect();
+        for (node, _) in &some {
+            self.0.remove(node);
+        }
+        some
+    }
 }
 
 #[cfg(test)]
@@ -146,9 +179,29 @@ mod tests {
     }
 
     #[test]
+    fn loops_with_little_to_do_are_quiet() {
+        assert!(measured(&[10, 14]).is_quiet());
+        assert!(!measured(&[10, 15]).is_quiet());
+    }
+
+    #[test]
     fn part_of_the_nodes_moves() {
         assert_eq!([(0, 1), (1, 0), (1, 1), (8, 0), (1000, 1)].map(|(n, x)| nodes_to_move(n, x)), [0, 0, 1, 1, 125]);
         assert_eq!(nodes_to_move(100_000, 1), MOST_NODES);
+    }
+
+    #[test]
+    fn displaced_node_is_known_with_its_first_loop_until_it_is_there_again() {
+        let mut displaced = Displaced::default();
+        let node = |number| AssocId(number);
+        displaced.insert(node(1), 1, 0);
+        displaced.insert(node(1), 0, 2);
+        displaced.insert(node(2), 1, 0);
+        displaced.insert(node(3), 2, 0);
+        displaced.insert(node(2), 0, 1);
+        displaced.retain(|at| at != node(3));
+        assert_eq!(displaced.take_some(), [(node(1), 1)]);
+        assert_eq!(displaced.take_some(), []);
     }
 
     #[test]

@@ -136,22 +136,40 @@ impl Server {
         }
     }
 
-    /// Has nodes move from a busy loop to another one.
+    /// Has nodes move from a busy loop to another one, or return once there is little to do.
     pub(super) fn balance(&mut self, now: Time) {
         let own_nodes = self.nodes.present();
         let own_xapps = self.apps.xapp_links.xapps.present() + self.apps.e42.peers.present();
-        let Some((from, to, nodes)) = self.apps.workers.measure(now, own_nodes, own_xapps) else { return };
+        let Some((from, to, nodes)) = self.apps.workers.measure(now, own_nodes, own_xapps) else {
+            for (assoc, home) in self.apps.workers.take_displaced() {
+                match self.apps.workers.loop_of(assoc) {
+                    0 => self.move_node(assoc, home),
+                    event_loop if event_loop == home => {}
+                    _ => self.apps.workers.recall(assoc, home),
+                }
+            }
+            return;
+        };
+        let own = &self.nodes;
+        self.apps.workers.forget_displaced(|assoc| own.get(assoc).is_some());
         if from > 0 {
-            return self.apps.workers.recall(from, to, nodes);
+            return self.apps.workers.recall_some(from, to, nodes);
         }
         // nodes without subscriptions cost nothing
         let placed: Vec<_> =
-            self.nodes.iter_mut().filter(|peer| peer.is_placed).take(nodes).map(|peer| (peer.assoc, peer.codec)).collect();
-        for (assoc, codec) in placed {
-            if let Some(link) = self.nodes.move_out(&self.poll, assoc) {
-                self.counters.moved_nodes += 1;
-                self.apps.workers.place_node(to, assoc, link, codec);
-            }
+            self.nodes.iter_mut().filter(|peer| peer.is_placed).take(nodes).map(|peer| peer.assoc).collect();
+        for assoc in placed {
+            self.apps.workers.displaced.insert(assoc, from, to);
+            self.move_node(assoc, to);
+        }
+    }
+
+    /// Moves a node from this loop to another one.
+    fn move_node(&mut self, assoc: AssocId, to: usize) {
+        let Some(codec) = self.nodes.get(assoc).map(|peer| peer.codec).filter(|_| to > 0) else { return };
+        if let Some(link) = self.nodes.move_out(&self.poll, assoc) {
+            self.counters.moved_nodes += 1;
+            self.apps.workers.place_node(to, assoc, link, codec);
         }
     }
 }

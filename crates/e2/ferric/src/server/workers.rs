@@ -11,7 +11,7 @@ use e2::{AssocId, Controller, SubscriptionId, Time, XappHost};
 use e2ap::Codec;
 use link::{Address, Class, Link, LinkObserver, Poll};
 
-use super::balance::{Balance, LoopTimer, nodes_to_move, thread_time_ns};
+use super::balance::{Balance, Displaced, LoopTimer, nodes_to_move, thread_time_ns};
 use super::counters::SharedCounters;
 use super::indication_counts::{IndicationCounter, LoopCounts};
 use super::log_limiter::LogLimiter;
@@ -80,6 +80,7 @@ pub(super) struct Workers {
     /// Of tracing, and the traces of the workers.
     traces: Option<(WorkerTraces, Receiver<OpenTrace>)>,
     balance: Balance,
+    pub displaced: Displaced,
     closed_on_the_way: ClosedOnTheWay,
 }
 
@@ -106,6 +107,7 @@ impl Workers {
             stop,
             traces: None,
             balance: Balance::new(config.balance, config.loops),
+            displaced: Displaced::default(),
             closed_on_the_way: ClosedOnTheWay::default(),
         };
         let mut inboxes = Vec::new();
@@ -281,16 +283,32 @@ impl Workers {
     }
 
     /// Has a worker return so many of its nodes, which are to be on another loop.
-    pub fn recall(&mut self, from: usize, to: usize, nodes: usize) {
-        let is_there = |remote: &&mut Remote| remote.event_loop == from && remote.recalled.is_none();
-        let mut recalled = Vec::new();
-        for remote in self.nodes.values_mut().filter(is_there).take(nodes) {
-            remote.recalled = Some(Box::new(Recalled { event_loop: to, ..Recalled::default() }));
-            recalled.push(remote.assoc);
+    pub fn recall_some(&mut self, from: usize, to: usize, nodes: usize) {
+        let is_there = |remote: &&Remote| remote.event_loop == from && remote.recalled.is_none();
+        let some: Vec<_> = self.nodes.values().filter(is_there).take(nodes).map(|remote| remote.assoc).collect();
+        for assoc in some {
+            self.displaced.insert(assoc, from, to);
+            self.recall(assoc, to);
         }
-        for assoc in recalled {
-            self.handle_mut(from).write(RecordHeader::Return(assoc), &[]);
-        }
+    }
+
+    /// Has the worker of a node return it, which is to be on another loop.
+    pub fn recall(&mut self, assoc: AssocId, to: usize) {
+        let Some(remote) = self.nodes.get_mut(&assoc).filter(|remote| remote.recalled.is_none()) else { return };
+        remote.recalled = Some(Box::new(Recalled { event_loop: to, ..Recalled::default() }));
+        let from = remote.event_loop;
+        self.handle_mut(from).write(RecordHeader::Return(assoc), &[]);
+    }
+
+    /// If all loops have little to do, returns some of the nodes that have left a busy one, with that loop.
+    pub fn take_displaced(&mut self) -> Vec<(AssocId, usize)> {
+        if self.balance.is_quiet() { self.displaced.take_some() } else { Vec::new() }
+    }
+
+    /// Forgets the nodes that have left a busy loop and are not connected any more, of which the main loop knows its own.
+    pub fn forget_displaced(&mut self, is_here: impl Fn(AssocId) -> bool) {
+        let Workers { nodes, displaced, .. } = self;
+        displaced.retain(|assoc| nodes.contains_key(&assoc) || is_here(assoc));
     }
 
     /// Takes a link that a worker has returned: it is on the main loop now. Returns what is to be done with it, and its loop to be;
