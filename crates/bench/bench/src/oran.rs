@@ -19,7 +19,9 @@ use rest::client::{Client, ClientConfig};
 use rmr::MessageType;
 use serde::Serialize;
 
-use crate::oran_xapp::{Instance, RmrLinks, SUBSCRIPTIONS, SubscriptionRequest, connected_nodes, receive_notifications};
+use crate::oran_xapp::{
+    Instance, RmrLinks, SUBSCRIPTIONS, SubscriptionRequest, connected_nodes, receive_notifications,
+};
 use crate::part::{self, Agents, AgentsCount, Encoding, Part};
 use crate::process::RicProcess;
 use crate::relay::{Load, RicShape, Run, XappsOn, through_ric};
@@ -128,7 +130,8 @@ impl Percentiles {
 /// If a process cannot be started or does not answer.
 pub fn oran(ferric: &Path, repetitions: usize, seconds: f64) -> anyhow::Result<OranReport> {
     let loads = [Load::staggered(1), Load::synchronized(16)];
-    let relay = loads.into_iter().map(|load| relay_row(ferric, load, repetitions, seconds)).collect::<Result<_, _>>()?;
+    let relay =
+        loads.into_iter().map(|load| relay_row(ferric, load, repetitions, seconds)).collect::<Result<_, _>>()?;
     let mut runs = XAPPS.map(|_| Requests::new());
     for _ in 0..repetitions {
         for (xapps, runs) in XAPPS.into_iter().zip(&mut runs) {
@@ -255,7 +258,8 @@ fn subscribe_beside(ferric: &Path, xapps: usize, seconds: f64, requests: &mut Re
     let ric = RicProcess::start(ferric, &OPTIONS)?;
     let platform = Platform::of(&ric).context("the RIC has no interfaces for these xApps")?;
     let load = part::Load::Mac;
-    let agents = Agents { ric: ric.e2.to_string(), nodes: AGENTS, ues: UES, load, encoding: Encoding::Per, stages: false };
+    let agents =
+        Agents { ric: ric.e2.to_string(), nodes: AGENTS, ues: UES, load, encoding: Encoding::Per, stages: false };
     let mut agents = Part::Agents(agents).start()?;
     let deadline = Instant::now() + PATIENCE;
     while part::ask::<AgentsCount>(&mut agents)?.up < u64::from(AGENTS) {
@@ -373,7 +377,8 @@ impl Readers {
             while !of_thread.is_over.load(Ordering::Acquire) {
                 poll.wait(&mut events, Some(Duration::from_millis(50)))?;
                 for event in events.iter() {
-                    let (xapp, count) = (&mut xapps[event.token as usize], &of_thread.indications[event.token as usize]);
+                    let (xapp, count) =
+                        (&mut xapps[event.token as usize], &of_thread.indications[event.token as usize]);
                     xapp.receive(Duration::ZERO, |message| {
                         if message.kind == MessageType::INDICATION {
                             count.fetch_add(1, Ordering::Relaxed);
@@ -408,7 +413,17 @@ impl fmt::Display for OranReport {
         writeln!(
             f,
             "  {:>5} {:>11} {:>5} {:>7} {:>7} {:>7} {:>10} {:>7} {:>15} {:>15} {:>15}",
-            "nodes", "indications", "lost", "RMR", "native", "E42", "RMR/native", "RMR/E42", "RMR p50, p99", "native", "E42"
+            "nodes",
+            "indications",
+            "lost",
+            "RMR",
+            "native",
+            "E42",
+            "RMR/native",
+            "RMR/E42",
+            "RMR p50, p99",
+            "native",
+            "E42"
         )?;
         for row in &self.relay {
             let times = |of: &OranRelay| format!("{:.0}, {:.0}", of.p50_us, of.p99_us);

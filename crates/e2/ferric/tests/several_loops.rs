@@ -60,7 +60,11 @@ fn every_report_reaches_every_xapp_once_and_in_order() {
     const XAPPS: usize = 3;
     const REPORTS: u64 = 1000;
     for placement in placements() {
-        let ric = Ric::start(ServerConfig { affinity_links: placement.affinity_links, balance: placement.balance, ..free_ports() });
+        let ric = Ric::start(ServerConfig {
+            affinity_links: placement.affinity_links,
+            balance: placement.balance,
+            ..free_ports()
+        });
         let mut nodes: Vec<_> = (0..NODES).map(|number| node(&ric, number)).collect();
         let mut xapps: Vec<_> = (0..XAPPS).map(|_| session(&ric)).collect();
         let mut ids = Vec::new();
@@ -152,11 +156,11 @@ fn indications_of_all_loops_are_traced() {
 }
 
 /// An xApp of the storm: subscribes, receives some reports and unsubscribes, repeatedly.
-fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
+fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool, rounds: &AtomicU64) {
     let names: Vec<_> = (1..=nodes).map(|number| node_id_of(&mut xapp, number)).collect();
     // the number of reports since the subscription was set up, and the number of the next one
     let mut standing: BTreeMap<SubscriptionId, (u64, Option<u64>)> = BTreeMap::new();
-    let (mut random, mut rounds, mut pending, mut leaving) = (seed, 0_u64, 0_u32, Vec::new());
+    let (mut random, mut pending, mut leaving) = (seed, 0_u32, Vec::new());
     let mut last = None;
     while !(ended.load(Ordering::Acquire) && pending == 0 && standing.is_empty()) {
         let may_subscribe = pending == 0 && standing.is_empty();
@@ -188,14 +192,13 @@ fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
             XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, .. }) => {
                 last = standing.remove(&subscription);
                 assert!(last.is_some(), "the subscription existed");
-                rounds += 1;
+                rounds.fetch_add(1, Ordering::Relaxed);
             }
             XappEvent::NodeUp(_) => {}
             other => panic!("{other:?}"),
         })
         .unwrap();
     }
-    rounds
 }
 
 #[test]
@@ -219,16 +222,21 @@ fn subscription_storm_keeps_reports_complete_and_ordered() {
         });
         let stop = agents.recv().unwrap();
         let ended = Arc::new(AtomicBool::new(false));
+        let rounds: Vec<_> = (0..XAPPS).map(|_| Arc::new(AtomicU64::new(0))).collect();
         let xapps: Vec<_> = (0..XAPPS)
-            .map(|seed| {
-                let (xapp, ended) = (session(&ric), ended.clone());
-                std::thread::spawn(move || restless(xapp, NODES, seed, &ended))
+            .zip(&rounds)
+            .map(|(seed, rounds)| {
+                let (xapp, ended, rounds) = (session(&ric), ended.clone(), rounds.clone());
+                std::thread::spawn(move || restless(xapp, NODES, seed, &ended, &rounds))
             })
             .collect();
-        std::thread::sleep(Duration::from_millis(700)); // the duration of the storm
+        std::thread::sleep(Duration::from_millis(700)); // the duration of the storm on a quiet host
+        eventually("20 subscriptions each", || {
+            let is_over = |xapp: &std::thread::JoinHandle<()>| xapp.is_finished();
+            rounds.iter().all(|rounds| rounds.load(Ordering::Relaxed) > 20) || xapps.iter().any(is_over)
+        });
         ended.store(true, Ordering::Release);
-        let rounds: Vec<_> = xapps.into_iter().map(|xapp| xapp.join().expect("all reports in order")).collect();
-        assert!(rounds.iter().all(|rounds| *rounds > 20), "{rounds:?} subscriptions each");
+        xapps.into_iter().for_each(|xapp| xapp.join().expect("all reports in order"));
         stop.stop();
         assert_eq!(ran.join().unwrap(), 0);
         assert_eq!(ric.stop().dropped_reports, 0);

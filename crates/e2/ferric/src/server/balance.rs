@@ -105,11 +105,11 @@ impl Balance {
         3 * self.shares.iter().sum::<u64>() < 10 * u64::from(self.config.busy_percent)
     }
 
-    /// Returns the loop that has to give nodes, and the loop that takes them.
-    pub fn shift(&self) -> Option<(usize, usize)> {
-        let (share, from) = self.shares.iter().zip(0..).max()?;
+    /// Returns the loop that has to give nodes, the loop that takes them, and how many. `to_give` says how many a loop can give.
+    pub fn shift(&self, to_give: impl Fn(usize) -> usize) -> Option<(usize, usize, usize)> {
+        let (share, from) = self.shares.iter().zip(0..).filter(|(_, from)| to_give(*from) > 0).max()?;
         let to = self.least_busy();
-        (self.is_busy(from) && 3 * self.shares[to] < 2 * share).then_some((from, to))
+        (self.is_busy(from) && 3 * self.shares[to] < 2 * share).then(|| (from, to, to_give(from)))
     }
 }
 
@@ -161,11 +161,14 @@ mod tests {
 
     #[test]
     fn busy_loop_gives_nodes_to_the_least_busy_one() {
-        assert_eq!(measured(&[5, 90, 20]).shift(), Some((1, 0)));
-        assert_eq!(measured(&[80, 52]).shift(), Some((0, 1)));
-        assert_eq!(measured(&[10, 74]).shift(), None, "not busy");
-        assert_eq!(measured(&[80, 60]).shift(), None, "both have much to do");
-        assert_eq!(measured(&[0, 0]).shift(), None);
+        let shift = |shares: &[u64]| measured(shares).shift(|_| 7);
+        assert_eq!(shift(&[5, 90, 20]), Some((1, 0, 7)));
+        assert_eq!(shift(&[80, 52]), Some((0, 1, 7)));
+        assert_eq!(shift(&[10, 74]), None, "not busy");
+        assert_eq!(shift(&[80, 60]), None, "both have much to do");
+        assert_eq!(shift(&[0, 0]), None);
+        // the busiest one has nothing to give
+        assert_eq!(measured(&[95, 90, 5]).shift(|from| from), Some((1, 2, 1)));
     }
 
     #[test]

@@ -80,8 +80,7 @@ impl Server {
                         apps.host.handle_pdu(now, assoc, payload, controller);
                     }
                     RecordHeader::Returned(assoc) => returned.extend(link.map(|moved| (assoc, moved))),
-                    RecordHeader::Lost(assoc, reason) => match apps.workers.lost(assoc).map(|_| peers::kind(assoc.0))
-                    {
+                    RecordHeader::Lost(assoc, reason) => match apps.workers.lost(assoc).map(|_| peers::kind(assoc.0)) {
                         None => {} // closed in the meantime
                         Some(KIND_NODE) => {
                             nodes.vacate(assoc);
@@ -138,7 +137,8 @@ impl Server {
 
     /// Has nodes move from a busy loop to another one, or return once there is little to do.
     pub(super) fn balance(&mut self, now: Time) {
-        let own_nodes = self.nodes.present();
+        // nodes without subscriptions cost nothing
+        let own_nodes = self.nodes.iter_mut().filter(|peer| peer.is_placed).count();
         let own_xapps = self.apps.xapp_links.xapps.present() + self.apps.e42.peers.present();
         let Some((from, to, nodes)) = self.apps.workers.measure(now, own_nodes, own_xapps) else {
             for (assoc, home) in self.apps.workers.take_displaced() {
@@ -155,7 +155,6 @@ impl Server {
         if from > 0 {
             return self.apps.workers.recall_some(from, to, nodes);
         }
-        // nodes without subscriptions cost nothing
         let placed: Vec<_> =
             self.nodes.iter_mut().filter(|peer| peer.is_placed).take(nodes).map(|peer| peer.assoc).collect();
         for assoc in placed {

@@ -270,16 +270,14 @@ impl Workers {
     }
 
     /// Measures the loops. Returns the loop that has to give nodes, that which takes them, and how many, where the main loop has
-    /// `own_nodes` nodes and `own_xapps` xApps.
+    /// `own_nodes` nodes with subscriptions, and `own_xapps` xApps.
     pub fn measure(&mut self, now: Time, own_nodes: usize, own_xapps: usize) -> Option<(usize, usize, usize)> {
         let times = self.handles.iter().map(|worker| worker.time.load(Ordering::Relaxed));
         self.balance.measure(now, std::iter::once(thread_time_ns()).chain(times));
-        let (from, to) = self.balance.shift()?;
-        let (nodes, xapps) = match from.checked_sub(1).and_then(|at| self.handles.get(at)) {
-            Some(worker) => (worker.nodes, worker.xapps),
-            None => (own_nodes, own_xapps),
-        };
-        Some((from, to, nodes_to_move(nodes, xapps)))
+        self.balance.shift(|from| match from.checked_sub(1).and_then(|at| self.handles.get(at)) {
+            Some(worker) => nodes_to_move(worker.nodes, worker.xapps),
+            None => nodes_to_move(own_nodes, own_xapps),
+        })
     }
 
     /// Has a worker return so many of its nodes, which are to be on another loop.
