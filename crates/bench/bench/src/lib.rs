@@ -18,6 +18,8 @@ mod load;
 mod many;
 pub mod meter;
 mod mover;
+mod oran;
+pub mod oran_xapp;
 pub mod part;
 mod ping;
 pub mod pinger;
@@ -32,6 +34,7 @@ mod soak;
 mod virtual_networks;
 
 pub use mover::mover;
+pub use oran::{OranRelay, OranRelayRow, OranReport, OranSubscriptionRow, Percentiles, oran};
 pub use ping::{PingReport, PingRow, ping};
 pub use ran::{RanReport, RanRow, ran};
 pub use report::{AgentRow, Codec, E42Relay, Host, Idle, LoopsRow, Many, RelayRow, Report, ShmRelay, Storm};
