@@ -110,7 +110,8 @@ fn xapp_at_one_ric_uses_the_nodes_of_another() {
     let mut requests = Connection::open(group.members[guest].rmr);
     let octets = control_request(function, &control_header, &message, RicControlAckRequest::Ack);
     let ask = |requests: &mut Connection, octets: &[u8]| {
-        requests.send(&Header { data: &[5, 0, 0, 0], ..header(MessageType::CONTROL_REQUEST, "127.0.0.1:4560") }, octets);
+        requests
+            .send(&Header { data: &[5, 0, 0, 0], ..header(MessageType::CONTROL_REQUEST, "127.0.0.1:4560") }, octets);
         let answer = requests.receive();
         assert_eq!((&answer.transaction[..11], &answer.data[..]), (&b"transaction"[..], &[5, 0, 0, 0][..]));
         answer
@@ -212,7 +213,8 @@ fn redis_is_away_for(time: Duration) {
     let other = Xapp::new();
     let request = kpm.request(&other, 3);
     let created_without =
-        group.members[owner].rest.request("POST", "/ric/v1/subscriptions", request).expect(201)["SubscriptionId"].clone();
+        group.members[owner].rest.request("POST", "/ric/v1/subscriptions", request).expect(201)["SubscriptionId"]
+            .clone();
     other.subscribed(&created_without, 3);
     let away = begun.elapsed();
     // it has lost everything

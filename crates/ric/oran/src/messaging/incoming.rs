@@ -277,7 +277,12 @@ impl Messaging {
             };
             if let Err((reply, why)) = self.subscribe_shared(reply, endpoint, message.payload, ric) {
                 self.complain(connection, &format!("a subscription for `{}` is refused: {why}", message.meid()));
-                self.refuse_subscription(&reply, &reference, Cause::Misc(CauseMisc::ControlProcessingOverload), &actions);
+                self.refuse_subscription(
+                    &reply,
+                    &reference,
+                    Cause::Misc(CauseMisc::ControlProcessingOverload),
+                    &actions,
+                );
             }
             return;
         }

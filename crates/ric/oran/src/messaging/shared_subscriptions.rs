@@ -9,11 +9,11 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use ferric::e2::{Misuse, SubscriptionSpec};
-use ferric::e2ap::{Cause, RanFunctionId, RicActionId, RicRequestId};
+use ferric::e2ap::{RanFunctionId, RicActionId, RicRequestId};
 use ferric::server::IappContext;
-use log_lines::{Host, escaped};
+use log_lines::escaped;
 use rest::{Problem, StatusCode};
-use rmr::{Header, MessageType, NO_SUBSCRIPTION};
+use rmr::{Header, NO_SUBSCRIPTION};
 use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
 
@@ -23,8 +23,8 @@ use super::pdus::{self, Answer, Reference, SubscriptionContent};
 use super::subscribing::{Accepted, Fault, Owner, Refused, check_room};
 use super::{Messaging, ReplyTo};
 use crate::group::{self, NODE, SUBSCRIPTION};
-use crate::subscription::document::{Instance, Notification, Overview, Params};
 use crate::subscription::NOTIFICATION_PATH;
+use crate::subscription::document::{Instance, Notification, Overview, Params};
 
 /// A request to subscribe, as all RICs have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -251,7 +251,8 @@ impl Messaging {
         }
         let Some(sharing) = &self.sharing else { return Ok(()) };
         if !sharing.entries.is_available() {
-            let detail = format!("`{meid}` is not connected to this RIC, and the store that the RICs share is away: try again");
+            let detail =
+                format!("`{meid}` is not connected to this RIC, and the store that the RICs share is away: try again");
             return Err(Problem::unavailable(detail));
         }
         let is_known = sharing.entries.get(&format!("{NODE}{meid}")).is_some();
@@ -299,7 +300,9 @@ impl Messaging {
         let id = self.note_request(request, host)?;
         if self.links.log().allow(host.into()) {
             let (client, meid) = (escaped(&client), escaped(&meid));
-            info!("xApp {client} of {host} subscribes to function {function} of {meid}, at the RIC of that node: id {id}");
+            info!(
+                "xApp {client} of {host} subscribes to function {function} of {meid}, at the RIC of that node: id {id}"
+            );
         }
         Ok(Accepted::shared(id))
     }
@@ -373,7 +376,8 @@ impl Messaging {
         for share in &record.shares {
             let place = (id.to_owned(), share.xapp_instance);
             let known = self.subscriptions().and_then(|all| all.placed.get(&place).copied());
-            if let Some(active) = known.and_then(|merged| self.merging.get_mut(merged)).and_then(|of| of.active.clone()) {
+            if let Some(active) = known.and_then(|merged| self.merging.get_mut(merged)).and_then(|of| of.active.clone())
+            {
                 self.shared_active(id, share.xapp_instance, &active);
             }
             if known.is_some() || share.state == ShareState::Failed {
@@ -557,9 +561,9 @@ impl Messaging {
             }
             Request::Rest(_) => false,
         };
-        let found = self.subscriptions().and_then(|all| {
-            all.records.iter().find(|(_, record)| is_meant(record)).map(|(id, _)| id.clone())
-        });
+        let found = self
+            .subscriptions()
+            .and_then(|all| all.records.iter().find(|(_, record)| is_meant(record)).map(|(id, _)| id.clone()));
         if let Some(id) = &found {
             self.delete_shared(id, ric);
         }

@@ -199,8 +199,9 @@ impl Messaging {
         let sharing = self.sharing.as_ref().filter(|_| message.transaction.starts_with(PASSED_ON))?;
         let (_, _, address) = self.links.ends(connection)?;
         let host = address?.to_canonical().to_string();
-        let is_of_ric =
-            |(rmr, _): &(String, EndpointId)| rmr.rsplit_once(':').is_some_and(|(of_ric, _)| of_ric.trim_matches(['[', ']']) == host);
+        let is_of_ric = |(rmr, _): &(String, EndpointId)| {
+            rmr.rsplit_once(':').is_some_and(|(of_ric, _)| of_ric.trim_matches(['[', ']']) == host)
+        };
         sharing.rics.values().any(is_of_ric).then(|| message.source_address().to_owned())
     }
 
