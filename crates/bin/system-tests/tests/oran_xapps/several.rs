@@ -20,7 +20,8 @@ struct Member {
 
 impl Member {
     fn start(redis: &Redis, number: usize) -> Member {
-        let name = format!("ric-{number}");
+        // the log is one for all tests
+        let name = format!("ric-{}-{number}", redis.port());
         let peers = SharedNodes {
             name: Some(name.clone()),
             time_to_live: TIME_TO_LIVE,
@@ -41,6 +42,9 @@ struct Group {
 impl Group {
     fn start(redis: &Redis) -> Group {
         let members: Vec<_> = (0..3).map(|number| Member::start(redis, number)).collect();
+        let names: Vec<_> = members.iter().map(|member| &*member.name).collect();
+        let line = format!("3 RICs share the nodes: {}", names.join(", "));
+        eventually("the RICs know each other", || log().matches(&line).count() == 3);
         let next_rics = members[1..].iter().map(|member| member.ric.e2.clone().into()).collect();
         let _ran = TestRan::start(&members[0].ric.e2, RanConfig { next_rics, ..ran_config() });
         let group = Group { members, _ran };
@@ -202,7 +206,9 @@ fn redis_is_away_for(time: Duration) {
     let subscription_id = xapp.subscribed(&created["SubscriptionId"], 1);
     let (mut connection, mut seen) = (xapp.accept(), HashSet::new());
     group.list(1);
-    let lines = || log().matches("cannot reach what RICs share").count();
+    let line = format!("store={} map=\"ferric-xapps\"", redis.url());
+    let lines =
+        || log().lines().filter(|text| text.contains("cannot reach what RICs share") && text.contains(&line)).count();
     let (before, begun) = (lines(), Instant::now());
     redis.kill();
     eventually("the RICs notice it", || lines() == before + 3);

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use ferric::e2::{Misuse, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicRequestId};
+use ferric::link::Class;
 use ferric::server::IappContext;
 use log_lines::escaped;
 use rest::{Problem, StatusCode};
@@ -145,6 +146,8 @@ struct Unsent {
     endpoint: EndpointId,
     message: Vec<u8>,
     since: Instant,
+    /// The connection that has it in its outbox. It may not be established.
+    on: Option<ConnectionId>,
 }
 
 /// The subscriptions of xApps at all RICs.
@@ -500,17 +503,21 @@ impl Messaging {
         message.extend_from_slice(&payload);
         let endpoint = self.links.hold(&request.endpoint);
         if let Some(all) = self.subscriptions() {
-            all.unsent.push(Unsent { endpoint, message, since: Instant::now() });
+            all.unsent.push(Unsent { endpoint, message, since: Instant::now(), on: None });
         }
         self.send_answers();
     }
 
-    /// Sends the answers whose endpoints are connected.
+    /// Sends the answers whose endpoints are connected. They are in the outbox of a connection before the indications that follow.
     pub(super) fn send_answers(&mut self) {
         let Some(subscriptions) = self.sharing.as_mut().map(|sharing| &mut sharing.subscriptions) else { return };
         let links = &mut self.links;
-        subscriptions.unsent.retain(|unsent| {
-            let is_done = links.is_established(unsent.endpoint) && links.send_to(unsent.endpoint, &[&unsent.message]);
+        subscriptions.unsent.retain_mut(|unsent| {
+            let connection = links.linked(unsent.endpoint);
+            if connection != unsent.on {
+                unsent.on = connection.filter(|connection| links.send(*connection, &[&unsent.message], Class::Keep));
+            }
+            let is_done = unsent.on.is_some() && links.established(unsent.endpoint) == unsent.on;
             let is_over = is_done || unsent.since.elapsed() >= UNREACHABLE;
             if is_over {
                 links.release(unsent.endpoint);
