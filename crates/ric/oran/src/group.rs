@@ -5,6 +5,7 @@
 //! | `ric/NAME` | where the RIC of that name receives over RMR |
 //! | `node/RANNAME` | the RIC that a node is connected to, and what the E2 manager lists of the node |
 //! | `subscription/ID` | a request of an xApp to subscribe |
+//! | `routes/NAME` | the records that route tables have by the RIC of that name: those of its configuration and of xApps registered there |
 //!
 //! Each RIC has all entries, and sets up the subscriptions of the nodes that are connected to it. So a subscription belongs to no RIC.
 
@@ -57,6 +58,7 @@ pub struct GroupConfig {
 pub(crate) const RIC: &str = "ric/";
 pub(crate) const NODE: &str = "node/";
 pub(crate) const SUBSCRIPTION: &str = "subscription/";
+pub(crate) const ROUTES: &str = "routes/";
 
 /// A RIC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -118,7 +118,7 @@ impl Messaging {
         let mut table = TableText::new(TableUpdate::Whole, &format!("ferric-{}", self.tables));
         OF_RIC.iter().for_each(|kind| table.route_all(*kind, ric));
         // a later record replaces an earlier one: those of the configuration have precedence
-        self.registered_records.iter().chain(&self.table_records).for_each(|record| table.record(record));
+        self.all_records().iter().for_each(|record| table.record(record));
         for text in table.finish() {
             self.answer(to, NO_SUBSCRIPTION, &(MessageType::TABLE_DATA, text.into_bytes()));
         }
@@ -129,9 +129,8 @@ impl Messaging {
         if let Some(records) = self.port.take_routes().filter(|records| *records != self.registered_records) {
             self.registered_records = records;
             self.read_table();
-            let readers = std::mem::take(&mut self.table_readers);
-            readers.values().for_each(|to| self.send_table(to));
-            self.table_readers = readers;
+            self.send_tables();
+            self.share_routes();
         }
         if let Some(endpoints) = self.port.take_watched() {
             let mut former = std::mem::take(&mut self.watched);
@@ -143,11 +142,18 @@ impl Messaging {
         }
     }
 
+    /// Sends tables again that were sent.
+    pub(super) fn send_tables(&mut self) {
+        let readers = std::mem::take(&mut self.table_readers);
+        readers.values().for_each(|to| self.send_table(to));
+        self.table_readers = readers;
+    }
+
     /// Reads the records of route tables for what the RIC sends by them.
     pub(super) fn read_table(&mut self) {
         let mut text = String::from("newrt|start\n");
-        for record in self.registered_records.iter().chain(&self.table_records) {
-            text.push_str(record);
+        for record in self.all_records() {
+            text.push_str(&record);
             text.push('\n');
         }
         text.push_str("newrt|end\n");

@@ -168,7 +168,9 @@ impl MessagingSetup {
         let port = Port::new(server.iapp_waker()?);
         let waker = server.iapp_waker()?;
         let sharing = self.group.map(|group| Sharing::new(group, &address, waker));
-        let queue = add_iapp(server, Messaging { sharing, ..Messaging::new(links, port.clone(), self.config.routes) })?;
+        let mut messaging = Messaging { sharing, ..Messaging::new(links, port.clone(), self.config.routes) };
+        messaging.share_routes();
+        let queue = add_iapp(server, messaging)?;
         Ok(MessagingHandle { address, queue, port })
     }
 }

@@ -4,7 +4,7 @@
 //! A control for a node of another RIC is sent to that RIC over RMR, once: it is not passed on again. Its answer goes back on the
 //! connection of the xApp.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,8 @@ use tracing::warn;
 use super::links::{ConnectionId, EndpointId};
 use super::pdus::{self, Reference};
 use super::shared_subscriptions::Subscriptions;
-use super::{Messaging, ReplyTo, endpoint_name};
-use crate::group::{self, GroupConfig, NODE, NodeEntry, RIC, RicEntry, SUBSCRIPTION, SharedEntries};
+use super::{Messaging, MessagingConfig, ReplyTo, endpoint_name};
+use crate::group::{self, GroupConfig, NODE, NodeEntry, RIC, ROUTES, RicEntry, SUBSCRIPTION, SharedEntries};
 
 /// What the transaction ids of controls begin with that were passed on.
 const PASSED_ON: &[u8] = b"ferric-passed-on ";
@@ -49,6 +49,8 @@ pub(super) struct Sharing {
     nodes: HashMap<String, Vec<u8>>,
     /// The other RICs: where they receive.
     rics: HashMap<String, (String, EndpointId)>,
+    /// The records of route tables of the other RICs.
+    routes: BTreeMap<String, Vec<String>>,
     passed_on: HashMap<u64, PassedOn>,
     last: u64,
     pub subscriptions: Subscriptions,
@@ -64,7 +66,7 @@ impl Sharing {
         let own_address = host.parse().ok().filter(|address: &std::net::IpAddr| !address.is_unspecified());
         let rmr = endpoint_name(&own_address.unwrap_or(address).to_string(), port);
         let changed = Arc::<Mutex<BTreeSet<String>>>::default();
-        for prefix in [RIC, NODE, SUBSCRIPTION] {
+        for prefix in [RIC, NODE, SUBSCRIPTION, ROUTES] {
             let (changed, waker) = (Arc::clone(&changed), waker.clone());
             let note = move |key: &str| {
                 changed.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
@@ -79,6 +81,7 @@ impl Sharing {
             changed,
             nodes: HashMap::new(),
             rics: HashMap::new(),
+            routes: BTreeMap::new(),
             passed_on: HashMap::new(),
             last: 0,
             subscriptions: Subscriptions::default(),
@@ -97,6 +100,23 @@ impl Sharing {
     fn is_ric(&self, endpoint: EndpointId) -> bool {
         self.rics.values().any(|(_, of_ric)| *of_ric == endpoint)
     }
+}
+
+/// Adds the endpoints of other RICs' records to those of the own ones: each group of them gets a message.
+fn merged<'a>(own: impl Iterator<Item = &'a String>, others: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut routes = BTreeMap::<&str, Vec<&str>>::new();
+    for (route, groups) in own.filter_map(|record| record.rsplit_once('|')) {
+        routes.insert(route, groups.split(';').collect());
+    }
+    for (route, groups) in others.filter_map(|record| record.rsplit_once('|')) {
+        let known = routes.entry(route).or_default();
+        for group in groups.split(';') {
+            if !known.contains(&group) {
+                known.push(group);
+            }
+        }
+    }
+    routes.into_iter().map(|(route, groups)| format!("{route}|{}", groups.join(";"))).collect()
 }
 
 impl Messaging {
@@ -133,6 +153,8 @@ impl Messaging {
                 self.follow_node(&key, name);
             } else if let Some(name) = key.strip_prefix(RIC) {
                 self.follow_ric(&key, name);
+            } else if let Some(name) = key.strip_prefix(ROUTES) {
+                self.follow_routes(&key, name);
             }
         }
     }
@@ -174,6 +196,41 @@ impl Messaging {
         if let (Some(RicEntry { rmr }), Some(sharing)) = (entry, &mut self.sharing) {
             let endpoint = self.links.hold(&rmr);
             sharing.rics.insert(name.to_owned(), (rmr, endpoint));
+        }
+    }
+
+    /// Tells the other RICs which routes this one has.
+    pub(super) fn share_routes(&mut self) {
+        let Some(sharing) = &self.sharing else { return };
+        let records: Vec<_> = self.registered_records.iter().chain(&self.table_records).collect();
+        let (key, content) = (format!("{ROUTES}{}", sharing.name), serde_json::to_vec(&records).unwrap_or_default());
+        if sharing.entries.get(&key).is_none_or(|known| *known != *content) {
+            sharing.put(&key, &content);
+        }
+    }
+
+    fn follow_routes(&mut self, key: &str, name: &str) {
+        let Some(sharing) = &mut self.sharing else { return };
+        if name == sharing.name {
+            return self.share_routes();
+        }
+        let records: Vec<String> = group::read(&*sharing.entries, key).unwrap_or_default();
+        // what another program has written
+        let records = MessagingConfig::routes(&records.join("\n")).unwrap_or_default();
+        if sharing.routes.get(name).map_or(&[][..], Vec::as_slice) != records {
+            sharing.routes.insert(name.to_owned(), records);
+            self.read_table();
+            self.send_tables();
+        }
+    }
+
+    /// The records of route tables beside those that lead to the RIC: of the configuration, which have precedence, of registered xApps,
+    /// and of other RICs.
+    pub(super) fn all_records(&self) -> Vec<String> {
+        let own = self.registered_records.iter().chain(&self.table_records);
+        match &self.sharing {
+            None => own.cloned().collect(),
+            Some(sharing) => merged(own, sharing.routes.values().flatten()),
         }
     }
 
@@ -296,5 +353,20 @@ impl Messaging {
             sharing.passed_on.retain(|_, of| of.reply.connection != connection);
             sharing.subscriptions.forget_connection(connection);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_of_several_rics_lead_to_all_endpoints() {
+        let text = |records: &[&str]| records.iter().map(|record| (*record).to_owned()).collect::<Vec<_>>();
+        let own = text(&["mse|20010|7|a:1", "mse|20010|7|b:1", "rte|30000|c:1"]);
+        let others = text(&["mse|20010|7|b:1;d:1", "mse|20010|8|a:1", "rte|30000|c:1"]);
+        let expected = ["mse|20010|7|b:1;d:1", "mse|20010|8|a:1", "rte|30000|c:1"];
+        assert_eq!(merged(own.iter(), others.iter()), expected, "a later own record replaces an earlier one");
+        assert_eq!(merged(own[..1].iter(), others[..1].iter()), ["mse|20010|7|a:1;b:1;d:1"]);
     }
 }

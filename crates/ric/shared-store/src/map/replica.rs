@@ -1,6 +1,6 @@
 //! The thread that keeps the copy of a map equal to the store.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -258,7 +258,7 @@ impl Replica {
     fn read_all(&mut self) -> Result<(), RedisError> {
         // what is waiting is not in the store, and remains
         let version: Option<u64> = self.query(cmd("GET").arg(self.key("version")))?;
-        let entries: HashMap<String, Vec<u8>> = self.query(cmd("HGETALL").arg(self.key("entries")))?;
+        let entries: BTreeMap<String, Vec<u8>> = self.query(cmd("HGETALL").arg(self.key("entries")))?;
         if entries.len() > MAX_ENTRIES {
             warn!(store = %self.url, map = self.name, "{} entries are shared: only {MAX_ENTRIES} of them are used", entries.len());
         }
