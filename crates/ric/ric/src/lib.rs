@@ -268,10 +268,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         #[cfg(not(feature = "oran"))]
         let messaging = None::<&oran::messaging::MessagingHandle>;
         let sdl = sdl.as_ref().map(sdl::Sdl::handle).or(remote_sdl.as_ref().map(sdl::RemoteSdl::handle));
-        let entries = None;
+        let group = None;
         #[cfg(all(feature = "oran", feature = "peers"))]
-        let entries = sharing.as_ref().map(|sharing| &sharing.config.entries).or(entries);
-        northbound.add(a1_routes(sdl, messaging, entries, &server));
+        let group = sharing.as_ref().map(|sharing| &sharing.config).or(group);
+        northbound.add(a1_routes(sdl, messaging, group, &server));
     }
     #[cfg(feature = "flexran")]
     let flexran = flexran.map(|flexran| flexran.start(server.log_budget())).transpose()?;
@@ -307,11 +307,11 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
 fn a1_routes(
     sdl: Option<&sdl::Handle>,
     messaging: Option<&oran::messaging::MessagingHandle>,
-    entries: Option<&std::sync::Arc<dyn oran::group::SharedEntries>>,
+    group: Option<&oran::group::GroupConfig>,
     server: &Server,
 ) -> Vec<rest::Route> {
     let mut links: Vec<_> = messaging.map(oran::messaging::MessagingHandle::policy_link).into_iter().collect();
-    links.extend(entries.map(oran::a1::shared_link));
+    links.extend(group.map(|group| oran::a1::shared_link(&group.entries)));
     let a1 = match sdl {
         Some(sdl) => oran::a1::over_sdl(sdl, links, server.log_budget()),
         None if links.is_empty() => return Vec::new(),
@@ -320,8 +320,8 @@ fn a1_routes(
     if let Some(messaging) = messaging {
         messaging.serve_a1(&a1);
     }
-    if let Some(entries) = entries {
-        oran::a1::follow_shared(&a1, entries);
+    if let Some(group) = group {
+        oran::a1::follow_shared(&a1, group);
     }
     oran::a1::routes(&a1)
 }

@@ -21,7 +21,7 @@ mod shared;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use serde_json::Value;
 
@@ -63,6 +63,8 @@ struct Inner {
     policies: Mutex<Policies>,
     /// What an earlier run has left is read.
     is_restored: AtomicBool,
+    /// Whether another RIC answers queries in the shared data layer, which all RICs see.
+    is_silent: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
     links: Vec<Box<dyn PolicyLink>>,
 }
 
@@ -95,7 +97,12 @@ impl A1 {
     }
 
     fn with(policies: Policies, links: Vec<Box<dyn PolicyLink>>) -> Self {
-        A1(Arc::new(Inner { policies: Mutex::new(policies), is_restored: AtomicBool::new(true), links }))
+        A1(Arc::new(Inner {
+            policies: Mutex::new(policies),
+            is_restored: AtomicBool::new(true),
+            is_silent: OnceLock::new(),
+            links,
+        }))
     }
 
     /// Refuses while what an earlier run has left is not read.

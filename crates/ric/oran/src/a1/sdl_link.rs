@@ -83,6 +83,9 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
     let rate = Mutex::new(RateLimit::new(QUERIES_PER_SECOND));
     let of_queries = move |octets: &[u8]| {
         let Some(a1) = weak.upgrade() else { return };
+        if a1.0.is_silent.get().is_some_and(|is_silent| is_silent()) {
+            return;
+        }
         // only this thread has it
         if rate.lock().unwrap_or_else(PoisonError::into_inner).take((), Instant::now()).is_err() {
             if log.allow(Host::Unknown) {

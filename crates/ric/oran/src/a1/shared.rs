@@ -16,7 +16,7 @@ use tracing::warn;
 use super::messages::{HandlerStatus, Operation, PolicyRequest, PolicyResponse};
 use super::policies::PolicyType;
 use super::{A1, PolicyError, PolicyLink};
-use crate::group::SharedEntries;
+use crate::group::{GroupConfig, RIC, SharedEntries};
 
 const PREFIX: &str = "a1 ";
 
@@ -62,8 +62,14 @@ pub fn shared_link(entries: &Arc<dyn SharedEntries>) -> Box<dyn PolicyLink> {
     Box::new(SharedLink(Arc::clone(entries)))
 }
 
-/// Has policies follow those of the other RICs. [`shared_link`] is to be one of their links.
-pub fn follow_shared(a1: &A1, entries: &Arc<dyn SharedEntries>) {
+/// Has policies follow those of the other RICs. [`shared_link`] is to be one of their links. Of queries in the shared data layer, which
+/// all RICs see, those are answered by the RIC whose name is the first of the group.
+pub fn follow_shared(a1: &A1, group: &GroupConfig) {
+    let GroupConfig { name, entries, .. } = group;
+    let (own, of) = (format!("{RIC}{name}"), Arc::clone(entries));
+    let is_silent = move || of.with_prefix(RIC).first().is_some_and(|(first, _)| *first < own);
+    // it is called once
+    let _ = a1.0.is_silent.set(Box::new(is_silent));
     let (weak, of) = (a1.downgrade(), Arc::clone(entries));
     let follow = move |key: &str| {
         let Some(a1) = weak.upgrade() else { return };
