@@ -12,6 +12,7 @@ use hdrhistogram::Histogram;
 mod agent;
 mod codec;
 pub mod e42_xapp;
+mod failover;
 mod idle;
 mod links;
 mod load;
@@ -33,6 +34,7 @@ pub mod rnis;
 mod soak;
 mod virtual_networks;
 
+pub use failover::{FailoverReport, FailoverRun, Times, failover};
 pub use mover::mover;
 pub use oran::{OranRelay, OranRelayRow, OranReport, OranSubscriptionRow, Percentiles, oran};
 pub use ping::{PingReport, PingRow, ping};

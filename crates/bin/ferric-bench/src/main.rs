@@ -134,6 +134,20 @@ enum Command {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
         seconds: f64,
     },
+    /// Three RICs share nodes through a Redis; one is killed: the time until its nodes report again.
+    ///
+    /// Needs `redis-server` on the PATH. Takes about 8 seconds for each repetition.
+    Failover {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Nodes, of which a third moves.
+        #[arg(long, value_name = "N", default_value_t = 300, value_parser = value_parser!(u32).range(3..=10_000))]
+        nodes: u32,
+        /// Repetitions.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+    },
     /// Run a RIC and an emulated RAN while faults are injected.
     ///
     /// Fails if a report of a well-behaved node is lost or duplicated, or if memory or descriptors grow.
@@ -194,6 +208,9 @@ fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Virtual { json, repetitions, seconds } => {
             print(&bench::virtual_networks(&ferric()?, repetitions.into(), seconds)?, json)
+        }
+        Command::Failover { json, nodes, repetitions } => {
+            print(&bench::failover(&ferric()?, nodes, repetitions.into())?, json)
         }
         Command::Soak { minutes, seed, json } => {
             let report = bench::soak(&ferric()?, Soak { span: Duration::from_secs_f64(60.0 * minutes), seed })?;

@@ -9,6 +9,22 @@ fn run(arguments: &[&str]) -> Outcome {
 }
 
 #[test]
+fn failover_moves_the_nodes_of_the_ric_that_is_killed() {
+    let Some(_) = testkit::Redis::start(&[]) else { return };
+    let _ferric = sibling(FERRIC_BENCH, "ferric", "ferric-cli");
+    let outcome = run(&["failover", "--json", "--nodes", "30", "--repetitions", "1"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let run = &report["runs"][0];
+    let moved = run["moved"].as_u64().unwrap();
+    assert!((1..30).contains(&moved), "{run}");
+    assert_eq!((run["doubled"].as_u64(), run["moved_needlessly"].as_u64()), (Some(0), Some(0)), "{run}");
+    let longest = |step: &str| run[step]["max"].as_f64().unwrap();
+    assert!(0.0 < longest("set_up_ms") && longest("set_up_ms") <= longest("report_ms"), "{run}");
+    println!("{run}");
+}
+
+#[test]
 fn report_has_the_documented_keys() {
     let _ferric = sibling(FERRIC_BENCH, "ferric", "ferric-cli");
     let outcome = run(&["e2", "--json", "--repetitions", "1", "--seconds", "0.1"]);

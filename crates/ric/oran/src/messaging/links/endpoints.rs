@@ -83,6 +83,14 @@ impl Links {
         }
     }
 
+    /// The connection of an endpoint, established or not.
+    pub fn linked(&self, id: EndpointId) -> Option<ConnectionId> {
+        match self.endpoints.get(&id)?.state {
+            State::Linked(connection) => Some(connection),
+            _ => None,
+        }
+    }
+
     /// The connection of an endpoint, if it is established.
     pub fn established(&self, id: EndpointId) -> Option<ConnectionId> {
         let State::Linked(connection) = self.endpoints.get(&id)?.state else { return None };
