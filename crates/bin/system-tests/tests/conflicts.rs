@@ -145,7 +145,7 @@ fn two_identifiers_of_one_ue_are_one_ue_at_all_parts_of_its_gnb() {
     let by_amf = |ue: usize| {
         UeId::Gnb(Single::from(UeIdGnb {
             amf_ue_ngap_id: AmfUeNgapId(number(ue, "amf_ue_ngap_id") as i64),
-            guami: guami.clone(),
+            guami,
             gnb_cu_ue_f1ap_id_list: None,
             gnb_cu_cp_ue_e1ap_id_list: None,
             ran_ueid: None,

@@ -8,6 +8,7 @@ pub use alarms::AlertManagerConfig;
 use alarms::{Alarms, AlertManager, WeakAlarms};
 use ferric::link::{self, Address};
 use ferric::server::Server;
+use oran::group::GroupConfig;
 pub use oran::manager::Commands;
 use oran::manager::{Bus, FaultObserver, Manager, ManagerConfig};
 pub use oran::messaging::MAX_ALARM_ENDPOINTS;
@@ -111,9 +112,20 @@ impl OranSetup {
         OranSetup { messaging, rest, commands, alarm_endpoints, alert_manager, outbox_octets }
     }
 
-    /// Adds the services to a RIC, and serves.
-    pub fn start(self, server: &mut Server) -> Result<OranHost, ferric::Error> {
-        let messaging = self.messaging.map(|setup| setup.add_to(server)).transpose()?;
+    /// Whether there is something for xApps.
+    #[cfg(feature = "peers")]
+    pub fn has_services(&self) -> bool {
+        self.messaging.is_some() || self.rest.is_some()
+    }
+
+    /// Adds the services to a RIC, and serves. With a group, xApps reach the nodes of all its RICs.
+    pub fn start(self, server: &mut Server, group: Option<GroupConfig>) -> Result<OranHost, ferric::Error> {
+        let entries = group.as_ref().map(|group| Arc::clone(&group.entries));
+        let with_group = |setup: MessagingSetup| match group {
+            Some(group) => setup.with_group(group),
+            None => setup,
+        };
+        let messaging = self.messaging.map(|setup| with_group(setup).add_to(server)).transpose()?;
         let has_alarms = self.rest.is_some() || messaging.is_some() || self.alert_manager.is_some();
         let alarms = has_alarms.then(Alarms::default);
         let mut alert_manager = None;
@@ -136,7 +148,10 @@ impl OranSetup {
             commands => Some(manage(commands, server, messaging.as_ref(), alarms.as_ref())?),
         };
         let rest = match (self.rest, &alarms) {
-            (Some(config), Some(alarms)) => Some(serve(config, server, messaging.as_ref(), manager.as_ref(), alarms)?),
+            (Some(config), Some(alarms)) => {
+                let nodes = oran::e2_manager::add_to(server, entries)?;
+                Some(serve(config, server, nodes, messaging.as_ref(), manager.as_ref(), alarms)?)
+            }
             _ => None,
         };
         Ok(OranHost { rest, manager, messaging, alarms, alert_manager })
@@ -183,11 +198,11 @@ fn manage(
 fn serve(
     config: rest::ServerConfig,
     server: &mut Server,
+    mut routes: Vec<rest::Route>,
     messaging: Option<&MessagingHandle>,
     manager: Option<&Manager>,
     alarms: &Alarms,
 ) -> Result<rest::Server, ferric::Error> {
-    let mut routes = oran::e2_manager::add_to(server)?;
     routes.extend(manager.into_iter().flat_map(Manager::routes));
     routes.extend(alarms::routes(alarms));
     routes.extend(messaging.into_iter().flat_map(oran::subscription::routes));

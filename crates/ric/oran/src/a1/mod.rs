@@ -5,7 +5,7 @@
 //! status is what xApps answer. Messages are those of the platform's contract between A1 and xApps: JSON documents, which RMR
 //! carries with the types 20010 (A1_POLICY_REQ), 20011 (A1_POLICY_RESP) and 20012 (A1_POLICY_QUERY). [`over_sdl`] carries the
 //! same documents in the shared data layer, and [`MessagingHandle::policy_link`](crate::messaging::MessagingHandle::policy_link)
-//! over RMR.
+//! over RMR. RICs that share nodes share policies ([`shared_link`]): the one that is asked delivers them.
 //!
 //! # Bounds
 //! [`MAX_TYPES`] types and [`MAX_INSTANCES`] instances of [`MAX_DOCUMENT_OCTETS`] each and [`MAX_OCTETS`] together;
@@ -17,9 +17,11 @@ mod api;
 mod messages;
 mod policies;
 mod sdl_link;
+mod shared;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use serde_json::Value;
 
@@ -30,6 +32,7 @@ use messages::{PolicyQuery, PolicyResponse};
 use policies::Policies;
 pub use policies::{MAX_DOCUMENT_OCTETS, MAX_HANDLERS, MAX_INSTANCES, MAX_OCTETS, MAX_TYPES, PolicyError, PolicyType};
 pub use sdl_link::over_sdl;
+pub use shared::{follow_shared, shared_link};
 
 /// Queries per second, beyond a burst of as many: of all xApps in the shared data layer, where each has the policies of a type sent
 /// to all, and of each host over RMR.
@@ -45,6 +48,11 @@ pub trait PolicyLink: Send + Sync {
         let _ = (policy_type_id, document);
         true
     }
+
+    /// An xApp has said something of an instance: for links that store it.
+    fn status_changed(&self, policy_type_id: i32, policy_instance_id: &str, handler_id: &str, status: HandlerStatus) {
+        let _ = (policy_type_id, policy_instance_id, handler_id, status);
+    }
 }
 
 /// The policies, and the ways to xApps. Clones are the same.
@@ -53,6 +61,10 @@ pub struct A1(Arc<Inner>);
 
 struct Inner {
     policies: Mutex<Policies>,
+    /// What an earlier run has left is read.
+    is_restored: AtomicBool,
+    /// Whether another RIC answers queries in the shared data layer, which all RICs see.
+    is_silent: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
     links: Vec<Box<dyn PolicyLink>>,
 }
 
@@ -85,7 +97,18 @@ impl A1 {
     }
 
     fn with(policies: Policies, links: Vec<Box<dyn PolicyLink>>) -> Self {
-        A1(Arc::new(Inner { policies: Mutex::new(policies), links }))
+        A1(Arc::new(Inner {
+            policies: Mutex::new(policies),
+            is_restored: AtomicBool::new(true),
+            is_silent: OnceLock::new(),
+            links,
+        }))
+    }
+
+    /// Refuses while what an earlier run has left is not read.
+    fn check_restored(&self) -> Result<(), PolicyError> {
+        let is_restored = self.0.is_restored.load(Ordering::Acquire);
+        if is_restored { Ok(()) } else { Err(PolicyError::NotRestored) }
     }
 
     fn policies(&self) -> MutexGuard<'_, Policies> {
@@ -193,7 +216,12 @@ impl A1 {
     /// Why the octets are none, or of no instance.
     pub fn handle_response(&self, octets: &[u8]) -> Result<(), PolicyError> {
         let response: PolicyResponse = messages::read(octets)?;
-        self.policies().set_status(&response)
+        self.policies().set_status(&response)?;
+        let PolicyResponse { policy_type_id, policy_instance_id, handler_id, status } = &response;
+        for link in &self.0.links {
+            link.status_changed(*policy_type_id, policy_instance_id, handler_id, *status);
+        }
+        Ok(())
     }
 
     /// Handles an A1_POLICY_QUERY: calls `answer` with a request to create each instance of the type. Returns their number.
@@ -206,6 +234,7 @@ impl A1 {
         answer: &mut dyn FnMut(&PolicyRequest<'_>),
     ) -> Result<usize, PolicyError> {
         let query: PolicyQuery = messages::read(octets)?;
+        self.check_restored()?;
         let policies = self.policies();
         let (policy_type_id, operation) = (query.policy_type_id, Operation::Create);
         let mut count = 0;
