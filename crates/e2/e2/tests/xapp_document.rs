@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use e2::xapp::{
-    Envelope, FunctionInfo, LOWEST_PROTOCOL_VERSION, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,
+    Envelope, FunctionInfo, NodeInfo, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,
 };
 use e2::{
     Action, ActionChange, AddedAction, ChangeResult, ControlOutcome, ControlQuestion, ModifyOutcome, NodeId,
@@ -81,7 +81,7 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
     messages![
         (
             "Hello",
-            XappMessage::Hello { lowest: LOWEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }
+            XappMessage::Hello { lowest: OLDEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }
         ),
         ("Welcome", RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: GlobalRicId::new(PLMN, 1) }),
         (

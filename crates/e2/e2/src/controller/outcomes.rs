@@ -382,7 +382,7 @@ pub enum RefusalCode {
     /// The node reads slowly, and the xApp's share of what may wait to be sent to it is used up.
     NodeBusy = 14,
     /// No such question: it was answered, or its time is over.
-    UnknownQuestion = 15,
+    UnknownQuestion = 16,
 }
 
 impl fmt::Display for RefusalCode {
@@ -429,7 +429,7 @@ impl RefusalCode {
             12 => RefusalCode::Shared,
             13 => RefusalCode::NotAllowed,
             14 => RefusalCode::NodeBusy,
-            15 => RefusalCode::UnknownQuestion,
+            16 => RefusalCode::UnknownQuestion,
             _ => return None,
         })
     }

@@ -3,7 +3,7 @@
 
 use e2ap::{Cause, RanFunctionId, RicActionId};
 
-use super::protocol::{LOWEST_PROTOCOL_VERSION, PROTOCOL_VERSION, XappMessage};
+use super::protocol::{OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, XappMessage};
 use crate::{NodeId, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket};
 
 /// The xApp's side of one association.
@@ -26,7 +26,7 @@ impl XappClient {
             end -= 1;
         }
         let name = name[..end].to_owned();
-        XappMessage::Hello { lowest: LOWEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name }.encode(out);
+        XappMessage::Hello { lowest: OLDEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name }.encode(out);
     }
 
     /// Subscribes to a RAN function. The returned ticket identifies the outcome.

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::outbox::Outbox;
-use crate::xapp::protocol::{LOWEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
+use crate::xapp::protocol::{OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
 use crate::xapp::wire::MAX_REVISION;
 use crate::{
     AssocId, CloseReason, Consumer, ConsumerIdentity, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, NodeId,
@@ -270,7 +270,7 @@ impl XappHost {
         controller: &mut Controller,
     ) {
         let version = PROTOCOL_VERSION.min(*versions.end());
-        if version < LOWEST_PROTOCOL_VERSION || !versions.contains(&version) {
+        if version < OLDEST_PROTOCOL_VERSION || !versions.contains(&version) {
             return self.reject(now, assoc, RefusalCode::Version, "no common protocol version", controller);
         }
         let consumer = self.next_consumer();

@@ -9,7 +9,7 @@ use crate::{NodeId, RefusalCode, RequestEvent, SubscriptionChange, SubscriptionI
 /// The latest supported version of the protocol.
 pub const PROTOCOL_VERSION: u16 = 4;
 /// The earliest supported version: it has no arbiters.
-pub const LOWEST_PROTOCOL_VERSION: u16 = 3;
+pub const OLDEST_PROTOCOL_VERSION: u16 = 3;
 
 /// The octets of an envelope before its PDU.
 pub const ENVELOPE_OCTETS: usize = 13;
@@ -149,7 +149,7 @@ impl XappMessage {
     pub(super) const fn since(&self) -> u16 {
         match self {
             XappMessage::SetArbiter { .. } | XappMessage::Decide { .. } => 4,
-            _ => LOWEST_PROTOCOL_VERSION,
+            _ => OLDEST_PROTOCOL_VERSION,
         }
     }
 }

@@ -44,8 +44,8 @@ pub(super) mod kind {
     pub const MODIFY: u8 = 0x05;
     pub const QUERY: u8 = 0x06;
     pub const ANSWER_CHANGE: u8 = 0x07;
-    pub const SET_ARBITER: u8 = 0x08;
-    pub const DECIDE: u8 = 0x09;
+    pub const SET_ARBITER: u8 = 0x09;
+    pub const DECIDE: u8 = 0x0A;
     pub const WELCOME: u8 = 0x81;
     pub const NODE_UP: u8 = 0x82;
     pub const NODE_LOST: u8 = 0x83;
@@ -63,9 +63,9 @@ pub(super) mod kind {
     pub const MODIFIED: u8 = 0x8F;
     pub const QUERIED: u8 = 0x90;
     pub const CHANGE_REQUIRED: u8 = 0x91;
-    pub const CONTROL_ASKED: u8 = 0x92;
-    pub const ARBITER_SET: u8 = 0x93;
-    pub const DECIDED: u8 = 0x94;
+    pub const CONTROL_ASKED: u8 = 0x93;
+    pub const ARBITER_SET: u8 = 0x94;
+    pub const DECIDED: u8 = 0x95;
 }
 
 impl Envelope<'_> {

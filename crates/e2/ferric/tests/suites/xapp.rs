@@ -9,7 +9,7 @@ use crate::common::test_server::{Ric, free_ports};
 use crate::common::{eventually, unique};
 use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 use ferric::Error;
-use ferric::e2::xapp::{LOWEST_PROTOCOL_VERSION, PROTOCOL_VERSION, RicMessage, XappMessage};
+use ferric::e2::xapp::{OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, RicMessage, XappMessage};
 use ferric::e2::{ControlOutcome, RefusalCode, SubscribeError};
 use ferric::e2::{ControllerConfig, Indication, NodeId, SubscriptionEnd, SubscriptionId};
 use ferric::server::{Iapp, IappContext as Commands, IappEvent, RequestEvent, ServerConfig};
@@ -58,7 +58,7 @@ fn send(xapp: &mut Xapp) {
 #[test]
 fn session_without_common_version_is_refused() {
     let ric = start();
-    for (lowest, highest) in [(PROTOCOL_VERSION + 1, 9), (1, LOWEST_PROTOCOL_VERSION - 1)] {
+    for (lowest, highest) in [(PROTOCOL_VERSION + 1, 9), (1, OLDEST_PROTOCOL_VERSION - 1)] {
         let mut peer = ric.xapp();
         peer.send_message(&XappMessage::Hello { lowest, highest, name: "other".into() });
         peer.receive_message(|message| assert_eq!(message, RicMessage::Refused(RefusalCode::Version)));
@@ -66,10 +66,10 @@ fn session_without_common_version_is_refused() {
     }
     // one of an older version is served without what is new
     let mut peer = ric.xapp();
-    let (lowest, highest) = (1, LOWEST_PROTOCOL_VERSION);
+    let (lowest, highest) = (1, OLDEST_PROTOCOL_VERSION);
     peer.send_message(&XappMessage::Hello { lowest, highest, name: "older".into() });
     peer.receive_message(|message| {
-        assert!(matches!(message, RicMessage::Welcome { version: LOWEST_PROTOCOL_VERSION, .. }))
+        assert!(matches!(message, RicMessage::Welcome { version: OLDEST_PROTOCOL_VERSION, .. }))
     });
     peer.send_message(&XappMessage::SetArbiter { is_offered: true });
     peer.receive_message(|message| assert_eq!(message, RicMessage::Refused(RefusalCode::Protocol)));
