@@ -171,7 +171,7 @@ impl Replica {
         if *known != found {
             info!(store = %self.url, map = self.name, "the store has lost what RICs share: it gets the own copy");
             // another RIC may have restored and changed it since
-            self.restore(|key, content| Change::PutNew(key, content))?;
+            self.restore(Change::PutNew)?;
         } else if is_older {
             info!(store = %self.url, map = self.name, "the store has an earlier state of what RICs share: it gets the own copy");
             self.restore(Change::Put)?;
