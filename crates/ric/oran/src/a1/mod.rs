@@ -14,6 +14,7 @@
 //! validate, and nothing is fetched.
 
 mod api;
+pub mod enrichment;
 mod messages;
 mod policies;
 mod sdl_link;

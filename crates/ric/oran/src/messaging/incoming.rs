@@ -26,6 +26,10 @@ const OF_RIC: &[MessageType] = &[
     MessageType::A1_POLICY_RESPONSE,
     #[cfg(feature = "a1")]
     MessageType::A1_POLICY_QUERY,
+    #[cfg(feature = "a1")]
+    MessageType::A1_EI_QUERY_ALL,
+    #[cfg(feature = "a1")]
+    MessageType::A1_EI_CREATE_JOB,
 ];
 
 /// The answer of a RIC that is well to a health check, as xApps write it.
@@ -34,7 +38,7 @@ const WELL: &[u8] = b"OK\n";
 const HEALTH_TRANSACTION: &[u8] = b"health";
 
 impl ReplyTo {
-    fn of(connection: ConnectionId, message: &Message<'_>) -> Self {
+    pub(super) fn of(connection: ConnectionId, message: &Message<'_>) -> Self {
         ReplyTo {
             connection,
             transaction: message.transaction.to_vec(),
@@ -63,6 +67,10 @@ impl Messaging {
             MessageType::A1_POLICY_RESPONSE => self.policy_response(connection, &message),
             #[cfg(feature = "a1")]
             MessageType::A1_POLICY_QUERY => self.policy_query(connection, &message),
+            #[cfg(feature = "a1")]
+            MessageType::A1_EI_QUERY_ALL | MessageType::A1_EI_CREATE_JOB => {
+                self.enrichment_request(connection, &message);
+            }
             kind => self.complain(connection, &format!("a message of type {kind} has no route here: it is dropped")),
         }
     }
@@ -323,7 +331,7 @@ impl Messaging {
     }
 
     /// The endpoint at which the sender of a message receives: the host that it is, and the port that it states.
-    fn endpoint_of_sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<String> {
+    pub(super) fn endpoint_of_sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<String> {
         let (_, _, address) = self.links.ends(connection)?;
         let stated = [message.source_address(), message.source()];
         let port = stated.iter().find_map(|source| source.rsplit_once(':')?.1.parse::<u16>().ok())?;
