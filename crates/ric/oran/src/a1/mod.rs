@@ -5,7 +5,7 @@
 //! status is what xApps answer. Messages are those of the platform's contract between A1 and xApps: JSON documents, which RMR
 //! carries with the types 20010 (A1_POLICY_REQ), 20011 (A1_POLICY_RESP) and 20012 (A1_POLICY_QUERY). [`over_sdl`] carries the
 //! same documents in the shared data layer, and [`MessagingHandle::policy_link`](crate::messaging::MessagingHandle::policy_link)
-//! over RMR.
+//! over RMR; [`XappLink`] carries them in the RIC-xApp protocol. [`enrichment`] is A1-EI.
 //!
 //! # Bounds
 //! [`MAX_TYPES`] types and [`MAX_INSTANCES`] instances of [`MAX_DOCUMENT_OCTETS`] each and [`MAX_OCTETS`] together;
@@ -18,6 +18,7 @@ pub mod enrichment;
 mod messages;
 mod policies;
 mod sdl_link;
+mod xapp_link;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -31,6 +32,7 @@ use messages::{PolicyQuery, PolicyResponse};
 use policies::Policies;
 pub use policies::{MAX_DOCUMENT_OCTETS, MAX_HANDLERS, MAX_INSTANCES, MAX_OCTETS, MAX_TYPES, PolicyError, PolicyType};
 pub use sdl_link::over_sdl;
+pub use xapp_link::XappLink;
 
 /// Queries per second, beyond a burst of as many: of all xApps in the shared data layer, where each has the policies of a type sent
 /// to all, and of each host over RMR.
@@ -195,6 +197,22 @@ impl A1 {
     pub fn handle_response(&self, octets: &[u8]) -> Result<(), PolicyError> {
         let response: PolicyResponse = messages::read(octets)?;
         self.policies().set_status(&response)
+    }
+
+    /// Handles an A1_POLICY_RESP of an xApp whose name is known, whatever it says of it.
+    pub(crate) fn handle_response_of(&self, octets: &[u8], handler_id: &str) -> Result<(), PolicyError> {
+        let response: PolicyResponse = messages::read(octets)?;
+        self.policies().set_status(&PolicyResponse { handler_id: handler_id.to_owned(), ..response })
+    }
+
+    /// Forgets what an xApp has said, which is gone.
+    pub(crate) fn handler_gone(&self, handler_id: &str) {
+        self.policies().remove_handler(handler_id);
+    }
+
+    /// Reads the type of an A1_POLICY_QUERY.
+    pub(crate) fn queried_type(octets: &[u8]) -> Result<i32, PolicyError> {
+        messages::read::<PolicyQuery>(octets).map(|query| query.policy_type_id)
     }
 
     /// Handles an A1_POLICY_QUERY: calls `answer` with a request to create each instance of the type. Returns their number.

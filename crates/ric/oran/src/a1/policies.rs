@@ -238,6 +238,13 @@ impl Policies {
         Ok(handlers.values().any(|status| *status == HandlerStatus::Ok))
     }
 
+    /// Removes what an xApp has said of any instance.
+    pub fn remove_handler(&mut self, handler_id: &str) {
+        for instance in self.types.values_mut().flat_map(|of_type| of_type.instances.values_mut()) {
+            instance.handlers.remove(handler_id);
+        }
+    }
+
     pub fn set_status(&mut self, response: &PolicyResponse) -> Result<(), PolicyError> {
         let PolicyResponse { policy_type_id, policy_instance_id, handler_id, status } = response;
         if !is_id(handler_id) {

@@ -128,6 +128,15 @@ impl Commands<'_> {
         ticket
     }
 
+    /// Sends a message to a service of the RIC that is not E2. It answers by [`XappEvent::Service`](super::XappEvent::Service);
+    /// a RIC without it by [`XappEvent::NoService`](super::XappEvent::NoService). Nothing is repeated when the RIC was lost. A document
+    /// above 128 KiB ends the session.
+    pub fn service(&mut self, kind: u32, document: &[u8]) {
+        let RequestQueue { client, ends, bytes, .. } = &mut *self.0;
+        client.service(kind, document, bytes);
+        ends.push(bytes.len());
+    }
+
     /// Sends a query (E2AP v3).
     pub fn query(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], definition: &[u8]) -> Ticket {
         let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;

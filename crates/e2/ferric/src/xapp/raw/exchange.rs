@@ -197,6 +197,8 @@ impl Xapp {
                     let key = |node| nodes.get(&node).map(|node| node.global_id);
                     XappEvent::Request(requests.translate(event, key))
                 }
+                RicMessage::Service { kind, document } => XappEvent::Service { kind, document },
+                RicMessage::Refused(e2::RefusalCode::NoService) => XappEvent::NoService,
                 RicMessage::Dropped { reports } => XappEvent::ReportsDropped(reports),
                 other => {
                     tracing::debug!(message = ?other, "message of the RIC ignored");

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::messages::{self, EiMessageKind, JobRequest};
-use super::{Answer, JobError, MAX_ID_OCTETS, MAX_JOBS, MAX_JOBS_PER_XAPP, MAX_OWNERS, MAX_QUERIES};
+use super::{Answer, JOBS_OUTLIVE_XAPP, JobError, MAX_ID_OCTETS, MAX_JOBS, MAX_JOBS_PER_XAPP, MAX_OWNERS, MAX_QUERIES};
 
 /// The first pause after the non-RT RIC has not answered; each further one is twice as long.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -127,6 +127,8 @@ pub(super) struct Jobs {
     /// When the non-RT RIC is asked again, after it did not answer, with the pause until then.
     pub outage: Option<(Instant, Duration)>,
     pub is_closed: bool,
+    /// Owners that are not there, and since when.
+    pub absent: BTreeMap<JobOwner, Instant>,
 }
 
 /// Whether a text can be in a path as it is (RFC 3986 2.3).
@@ -304,6 +306,28 @@ impl Jobs {
             self.want(job_id, Work::Delete);
         }
         Ok(())
+    }
+
+    /// Notes the owners that are not there.
+    pub fn note_absent(&mut self, now: Instant, is_there: impl Fn(&JobOwner) -> bool) {
+        let owners: BTreeSet<JobOwner> = self.iter().flat_map(|(_, job)| job.content.owners.iter().cloned()).collect();
+        for owner in owners.into_iter().filter(|owner| !is_there(owner)) {
+            self.absent.entry(owner).or_insert(now);
+        }
+    }
+
+    /// An owner that has not been there for too long.
+    pub fn next_gone(&mut self, now: Instant) -> Option<JobOwner> {
+        let is_gone = |since: &Instant| now.saturating_duration_since(*since) >= JOBS_OUTLIVE_XAPP;
+        let owner = self.absent.iter().find(|(_, since)| is_gone(since)).map(|(owner, _)| owner.clone())?;
+        self.absent.remove(&owner);
+        Some(owner)
+    }
+
+    /// The time until an owner that is not there is gone.
+    pub fn next_departure(&self, now: Instant) -> Option<Duration> {
+        let earliest = self.absent.values().min()?;
+        Some((*earliest + JOBS_OUTLIVE_XAPP).saturating_duration_since(now))
     }
 
     /// The jobs of an xApp.

@@ -26,10 +26,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use log_lines::LogBudget;
+use log_lines::{LogBudget, escaped};
 use rest::client::{Client, ClientConfig, ClientError};
 use sdl::Handle;
 use serde_json::Value;
+use tracing::info;
 
 pub use api::routes;
 use jobs::{Jobs, Notice};
@@ -77,6 +78,13 @@ pub trait JobLink: Send + Sync {
 
     /// Names the xApps that have jobs. The link says when one of them is gone for too long: [`Enrichment::owner_gone`].
     fn watch(&self, addresses: Vec<String>);
+
+    /// Whether an xApp is there, as far as the link knows. The jobs of one that is not when the RIC starts end after
+    /// [`JOBS_OUTLIVE_XAPP`], unless it comes.
+    fn is_there(&self, address: &str) -> bool {
+        let _ = address;
+        true
+    }
 }
 
 /// Why a request about jobs is refused.
@@ -186,7 +194,15 @@ impl Enrichment {
         }
         let (jobs, changed) = (Mutex::new(jobs), Condvar::new());
         let enrichment = Enrichment(Arc::new(Inner { jobs, changed, links, store, client, log }));
-        enrichment.update_watches(&enrichment.jobs());
+        {
+            let mut jobs = enrichment.jobs();
+            enrichment.update_watches(&jobs);
+            let (links, now) = (&enrichment.0.links, Instant::now());
+            let is_there = |owner: &JobOwner| {
+                links.iter().any(|link| link.way() == owner.way && link.is_there(&owner.address))
+            };
+            jobs.note_absent(now, is_there);
+        }
         if let Some(sdl) = sdl {
             let weak = enrichment.downgrade();
             sdl.on_return(Box::new(move || {
@@ -298,6 +314,19 @@ impl Enrichment {
         ids.len()
     }
 
+    /// Notes that an xApp has left. Its jobs end after [`JOBS_OUTLIVE_XAPP`], unless it comes back.
+    pub fn owner_left(&self, owner: &JobOwner) {
+        let mut jobs = self.jobs();
+        jobs.note_absent(Instant::now(), |other| other != owner);
+        drop(jobs);
+        self.0.changed.notify_all();
+    }
+
+    /// Notes that an xApp is there.
+    pub fn owner_back(&self, owner: &JobOwner) {
+        self.jobs().absent.remove(owner);
+    }
+
     /// Takes a result of a job for its xApps.
     ///
     /// # Errors
@@ -347,12 +376,20 @@ impl Enrichment {
                 *verified = now;
                 jobs.verify_all();
             }
+            if let Some(owner) = jobs.next_gone(now) {
+                drop(jobs);
+                let count = self.owner_gone(&owner);
+                info!("A1-EI: {count} jobs of xApp {} end: it is gone", escaped(&owner.address));
+                jobs = self.jobs();
+                continue;
+            }
             if let Some(task) = jobs.next_task(now) {
                 return Some(task);
             }
             let verification = (*verified + VERIFICATION_PERIOD).saturating_duration_since(now);
             let outage = jobs.outage.map(|(until, _)| until.saturating_duration_since(now));
             let patience = outage.filter(|outage| !outage.is_zero()).map_or(verification, |of| of.min(verification));
+            let patience = jobs.next_departure(now).map_or(patience, |departure| departure.min(patience));
             let waited = self.0.changed.wait_timeout(jobs, patience);
             jobs = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
