@@ -206,6 +206,11 @@ impl Purpose {
         }
     }
 
+    /// Whether both streams are about the same job.
+    pub(super) fn has_job_of(&self, other: &Purpose) -> bool {
+        matches!((self, other), (Purpose::EiJob { job_id: a, .. }, Purpose::EiJob { job_id: b, .. }) if a == b)
+    }
+
     /// Tells the RIC that a stream of a service has ended.
     pub(super) fn withdraw_service(&self, commands: &mut Commands<'_>) {
         if let Purpose::EiJob { job_id, .. } = self {

@@ -474,7 +474,9 @@ impl Core {
 
     /// Removes a stream and its subscriptions.
     pub fn remove_stream(&mut self, commands: &mut Commands<'_>, id: StreamId) {
-        if let Some(stream) = self.streams.remove(&id) {
+        if let Some(stream) = self.streams.remove(&id)
+            && !self.purposes().any(|other| other.has_job_of(&stream.purpose))
+        {
             stream.purpose.withdraw_service(commands);
         }
         let is_of_it =

@@ -15,7 +15,7 @@ use rest::RateLimit;
 use tracing::warn;
 
 use super::enrichment::{
-    Answer, EiMessageKind, Enrichment, JobLink, JobOwner, REQUESTS_PER_SECOND, WeakEnrichment,
+    Answer, EiMessageKind, Enrichment, JobLink, JobOwner, NO_NON_RT_RIC, REQUESTS_PER_SECOND, WeakEnrichment, refuse_job, refuse_query,
 };
 use super::{A1, PolicyLink, PolicyRequest, WeakA1};
 
@@ -241,8 +241,14 @@ impl XappService {
                 Ok(())
             }
             _ => {
-                let enrichment = self.link.enrichment();
-                let enrichment = enrichment.ok_or("this RIC has no non-RT RIC (--non-rt-ric)")?;
+                let Some(enrichment) = self.link.enrichment() else {
+                    let (answer, document) = match kind {
+                        EI_QUERY => refuse_query(501, NO_NON_RT_RIC),
+                        _ => refuse_job(501, NO_NON_RT_RIC, document),
+                    };
+                    ric.send_to_xapp(xapp, answer.message_type().cast_unsigned(), &document);
+                    return Ok(());
+                };
                 let link = self.link.clone();
                 let answer: Answer = Box::new(move |kind, document| {
                     link.state().inbox.answers.push((xapp, kind, document));

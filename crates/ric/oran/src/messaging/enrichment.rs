@@ -15,7 +15,7 @@ use tracing::{info, warn};
 use super::links::{ConnectionId, EndpointId};
 use super::{Messaging, MessagingHandle, ReplyTo};
 use crate::a1::enrichment::{
-    Answer, EiMessageKind, Enrichment, JobLink, JobOwner, REQUESTS_PER_SECOND, WeakEnrichment,
+    Answer, EiMessageKind, Enrichment, JobLink, JobOwner, NO_NON_RT_RIC, REQUESTS_PER_SECOND, WeakEnrichment, refuse_job, refuse_query,
 };
 
 /// The way of these xApps.
@@ -115,11 +115,14 @@ impl Messaging {
             let why = format!("a message of type {kind} is dropped: its host sends more than {REQUESTS_PER_SECOND} per second");
             return self.complain(connection, &why);
         }
-        let Some(enrichment) = self.port.enrichment() else {
-            let why = format!("a message of type {kind} is dropped: this RIC has no non-RT RIC (--non-rt-ric)");
-            return self.complain(connection, &why);
-        };
         let (reply, port) = (ReplyTo::of(connection, message), self.port.clone());
+        let Some(enrichment) = self.port.enrichment() else {
+            let (answer, document) = match kind {
+                MessageType::A1_EI_QUERY_ALL => refuse_query(501, NO_NON_RT_RIC),
+                _ => refuse_job(501, NO_NON_RT_RIC, message.payload),
+            };
+            return self.answer(&reply, NO_SUBSCRIPTION, &(MessageType(answer.message_type()), document));
+        };
         let answer: Answer = Box::new(move |kind, document| {
             port.with_enrichment(|inbox| inbox.answers.push((reply, kind, document)));
         });
@@ -128,7 +131,11 @@ impl Messaging {
         }
         match self.endpoint_of_sender(connection, message) {
             Some(endpoint) => enrichment.handle_request(JobOwner::new(WAY, &endpoint), message.payload, answer),
-            None => self.complain(connection, "an EI job is refused: its message does not state the port of the xApp"),
+            None => {
+                let why = "the message does not state the port at which the xApp receives";
+                let (kind, document) = refuse_job(400, why, message.payload);
+                self.answer(&ReplyTo::of(connection, message), NO_SUBSCRIPTION, &(MessageType(kind.message_type()), document));
+            }
         }
     }
 

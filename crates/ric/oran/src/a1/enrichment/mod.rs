@@ -396,6 +396,23 @@ impl Enrichment {
     }
 }
 
+/// Why requests of xApps are refused, if the RIC has no non-RT RIC.
+pub(crate) const NO_NON_RT_RIC: &str = "the RIC has no non-RT RIC (--non-rt-ric)";
+
+/// Refuses an A1_EI_QUERY_ALL that nobody takes.
+pub(crate) fn refuse_query(status: u16, why: &str) -> (EiMessageKind, Vec<u8>) {
+    (EiMessageKind::Types, messages::refusal(None, &JobError::new(status, why.to_owned())))
+}
+
+/// Refuses an A1_EI_CREATE_JOB that nobody takes.
+pub(crate) fn refuse_job(status: u16, why: &str, octets: &[u8]) -> (EiMessageKind, Vec<u8>) {
+    let document = match messages::read(octets) {
+        Ok(request) => messages::refusal(Some(&request.job_id), &JobError::new(status, why.to_owned())),
+        Err(error) => messages::refusal(None, &error),
+    };
+    (EiMessageKind::Job, document)
+}
+
 fn no_job(job_id: &str) -> JobError {
     let shown: String = job_id.chars().take(MAX_ID_OCTETS).collect();
     JobError::new(404, format!("there is no EI job `{shown}`"))
