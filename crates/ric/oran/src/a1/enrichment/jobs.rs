@@ -477,3 +477,76 @@ impl Job {
         self.content.owners.iter().map(notice).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn jobs() -> Jobs {
+        let mut jobs = Jobs::default();
+        for (id, owner) in [("1", "a"), ("2", "b")] {
+            let owners = vec![JobOwner::new("xapp", owner)];
+            let content = JobContent { ei_type_id: "t".into(), job_owner: "o".into(), definition: json!({}), owners };
+            jobs.add(id.to_owned(), content);
+        }
+        jobs
+    }
+
+    #[test]
+    fn xapp_that_does_not_come_back_is_gone_after_its_time() {
+        let (mut jobs, start) = (jobs(), Instant::now());
+        let (a, b) = (JobOwner::new("xapp", "a"), JobOwner::new("xapp", "b"));
+        jobs.note_absent(start, |owner| *owner == b);
+        assert_eq!(jobs.next_departure(start), Some(JOBS_OUTLIVE_XAPP));
+        // again, and one that has no jobs
+        let later = start + JOBS_OUTLIVE_XAPP / 2;
+        jobs.note_absent(later, |owner| *owner == b);
+        assert_eq!(jobs.next_gone(start + JOBS_OUTLIVE_XAPP - Duration::from_millis(1)), None);
+        assert_eq!(jobs.next_gone(start + JOBS_OUTLIVE_XAPP), Some(a.clone()));
+        assert_eq!(jobs.next_gone(start + JOBS_OUTLIVE_XAPP), None);
+        jobs.note_absent(start, |owner| *owner == a);
+        jobs.absent.remove(&b);
+        assert_eq!((jobs.next_gone(start + 2 * JOBS_OUTLIVE_XAPP), jobs.next_departure(start)), (None, None));
+    }
+
+    #[test]
+    fn pauses_grow_and_the_one_that_the_non_rt_ric_names_counts() {
+        let (mut jobs, now) = (jobs(), Instant::now());
+        assert_eq!(jobs.unanswered(now, None), Some(FIRST_PAUSE));
+        for _ in 0..10 {
+            assert_eq!(jobs.unanswered(now, None), None, "it is told once");
+        }
+        assert_eq!(jobs.outage, Some((now + LONGEST_PAUSE, LONGEST_PAUSE)));
+        assert!(jobs.next_task(now + LONGEST_PAUSE / 2).is_none());
+        assert!(jobs.next_task(now + LONGEST_PAUSE).is_some());
+        assert!(jobs.answered() && !jobs.answered());
+        assert_eq!(jobs.unanswered(now, Some(Duration::from_secs(7))), Some(Duration::from_secs(7)));
+        jobs.answered();
+        assert_eq!(jobs.unanswered(now, Some(Duration::from_secs(86_400))), Some(LONGEST_PAUSE));
+    }
+
+    #[test]
+    fn job_that_changes_while_it_is_created_is_created_again() {
+        let mut jobs = jobs();
+        let Some(Task::Put { job_id, definition, .. }) = jobs.next_task(Instant::now()) else { panic!("a job") };
+        let request = JobRequest {
+            job_id: job_id.clone(),
+            operation: messages::JobOperation::Create,
+            ei_type_id: "t".into(),
+            job_owner: None,
+            job_definition: json!({ "new": true }),
+        };
+        assert!(jobs.create(JobOwner::new("xapp", "a"), request, Box::new(|_, _| ())));
+        jobs.finish(&job_id, Work::Put, Some(&definition), Outcome::Done);
+        assert_eq!(jobs.get(&job_id).and_then(|job| job.work), Some(Work::Put));
+        let sent = json!({ "new": true });
+        jobs.finish(&job_id, Work::Put, Some(&sent), Outcome::Done);
+        assert_eq!(jobs.get(&job_id).and_then(|job| job.work), None);
+        // the non-RT RIC has lost it
+        jobs.verify_all();
+        jobs.finish(&job_id, Work::Verify, None, Outcome::Missing);
+        assert_eq!(jobs.get(&job_id).and_then(|job| job.work), Some(Work::Put));
+    }
+}
