@@ -76,7 +76,10 @@ pub fn routes(enrichment: &Enrichment) -> Vec<Route> {
             |enrichment, _| Ok(Response::ok(enrichment.states())),
         ),
         route(refuses(result.path(&[JOB]).takes::<Value>()), |enrichment, request| {
-            enrichment.deliver_result(request.parameter(0), &request.json()?)?;
+            // any JSON, not objects only
+            let result: Value = serde_json::from_slice(&request.body)
+                .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
+            enrichment.deliver_result(request.parameter(0), &result)?;
             Ok(Response::no_content())
         }),
         route(refuses(delivery.takes::<Delivery>()), |enrichment, request| {
