@@ -120,20 +120,19 @@ fn routes(state: &Arc<Mutex<State>>) -> Vec<Route> {
             Ok(Response::ok(state.types.keys().cloned().collect::<Vec<_>>()))
         }),
         route(
-            Operation::get("/A1-EI/v1/eitypes/{id}", "getType", "A type").path(&[ID]).returns::<Map<String, Value>>("It."),
+            Operation::get("/A1-EI/v1/eitypes/{id}", "getType", "A type")
+                .path(&[ID])
+                .returns::<Map<String, Value>>("It."),
             |state, request| match state.types.get(request.parameter(0)) {
                 Some(document) => Ok(Response::ok(document.clone())),
                 None => Err(Problem::not_found("no such type")),
             },
         ),
-        route(
-            put.takes::<Map<String, Value>>().creates::<Map<String, Value>>("It."),
-            |state, request| {
-                let document: Map<String, Value> = request.json()?;
-                state.jobs.insert(request.parameter(0).to_owned(), Value::Object(document));
-                Ok(Response::created(&request.path, json!({})))
-            },
-        ),
+        route(put.takes::<Map<String, Value>>().creates::<Map<String, Value>>("It."), |state, request| {
+            let document: Map<String, Value> = request.json()?;
+            state.jobs.insert(request.parameter(0).to_owned(), Value::Object(document));
+            Ok(Response::created(&request.path, json!({})))
+        }),
         route(
             Operation::delete(JOB, "deleteJob", "Delete a job").path(&[ID]).role(Role::Control).empties(),
             |state, request| match state.jobs.remove(request.parameter(0)) {

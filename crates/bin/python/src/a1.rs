@@ -72,7 +72,9 @@ pub fn event(event: EiEvent) -> PyResult<(&'static str, Option<Py<PyAny>>)> {
         EiEvent::Result(json) => ("result", Some(from_json(&json)?)),
         EiEvent::Enabled(true) => ("enabled", None),
         EiEvent::Enabled(false) => ("disabled", None),
-        EiEvent::Refused { detail, is_retried, .. } => (if is_retried { "waiting" } else { "refused" }, Some(text(detail)?)),
+        EiEvent::Refused { detail, is_retried, .. } => {
+            (if is_retried { "waiting" } else { "refused" }, Some(text(detail)?))
+        }
         other => ("other", Some(text(format!("{other:?}"))?)),
     })
 }

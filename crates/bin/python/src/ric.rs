@@ -166,7 +166,13 @@ impl Ric {
     }
 
     /// Has the non-RT RIC deliver enrichment information of a type, by a definition, a dictionary that conforms to the type.
-    fn ei_job(&self, py: Python<'_>, job_id: String, ei_type: String, definition: &Bound<'_, PyDict>) -> PyResult<EiJob> {
+    fn ei_job(
+        &self,
+        py: Python<'_>,
+        job_id: String,
+        ei_type: String,
+        definition: &Bound<'_, PyDict>,
+    ) -> PyResult<EiJob> {
         let definition = to_json(definition)?;
         Ok(EiJob::new(detached(py, || self.0.ei_job(&job_id, &ei_type, &definition))?))
     }

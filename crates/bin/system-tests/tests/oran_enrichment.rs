@@ -39,8 +39,7 @@ impl Host {
     fn start() -> Host {
         let non_rt_ric = non_rt_ric();
         let url = non_rt_ric.url();
-        let (ric, rmr, platform) =
-            TestRic::with_oran_host(|config| config.non_rt_ric = Some(ric::NonRtRic::new(&url)));
+        let (ric, rmr, platform) = TestRic::with_oran_host(|config| config.non_rt_ric = Some(ric::NonRtRic::new(&url)));
         let Address::Tcp { host, port } = rmr else { panic!("{rmr}") };
         Host { ric, rmr: SocketAddr::new(host.parse().unwrap(), port), platform, non_rt_ric }
     }
@@ -151,7 +150,8 @@ fn refusals_are_answered_over_rmr() {
     xapp.source = "nowhere".to_owned();
     let refusal = xapp.request(&job("1", json!({ "cell": "a" })));
     assert!(refusal["detail"].as_str().unwrap().contains("does not state the port"), "{refusal}");
-    xapp.source = xapp.listener.local_addr().unwrap().to_string();
+    // another one, as the RIC has connected to the first while it did not know whether it has a job
+    let mut xapp = Xapp::new(&host);
     host.non_rt_ric.set_mood(Mood::Status(503));
     let refusal = xapp.request(&job("2", json!({ "cell": "a" })));
     assert_eq!((&refusal["status"], &refusal["retrying"]), (&json!(503), &json!(true)), "{refusal}");
@@ -174,7 +174,9 @@ fn xapp_without_a_non_rt_ric_is_told_so() {
     let (_ric, rmr, _) = TestRic::with_oran_host(|_| ());
     let Address::Tcp { host, port } = rmr else { panic!("{rmr}") };
     let mut connection = Connection::open(SocketAddr::new(host.parse().unwrap(), port));
-    for (kind, payload) in [(MessageType::A1_EI_QUERY_ALL, &b""[..]), (MessageType::A1_EI_CREATE_JOB, b"{\"job-id\":1}")] {
+    for (kind, payload) in
+        [(MessageType::A1_EI_QUERY_ALL, &b""[..]), (MessageType::A1_EI_CREATE_JOB, b"{\"job-id\":1}")]
+    {
         connection.send(&Header { kind, source: "x:4560", source_address: "x:4560", ..Header::default() }, payload);
         let answer: Value = serde_json::from_slice(&connection.receive().payload).unwrap();
         assert_eq!(answer["status"], 501, "{answer}");
@@ -191,7 +193,8 @@ fn jobs_over_rmr_survive_a_restart_of_the_ric() {
         let (file, url) = (file.clone(), url.clone());
         let (ric, rmr, platform) = TestRic::with_oran_host(move |config: &mut RicConfig| {
             config.non_rt_ric = Some(ric::NonRtRic::new(&url));
-            config.sdl = Some(sdl::Config { file: Some(file), ..sdl::Config::new("tcp://127.0.0.1:0".parse().unwrap()) });
+            config.sdl =
+                Some(sdl::Config { file: Some(file), ..sdl::Config::new("tcp://127.0.0.1:0".parse().unwrap()) });
         });
         let Address::Tcp { host, port } = rmr else { panic!("{rmr}") };
         (ric, SocketAddr::new(host.parse().unwrap(), port), platform)

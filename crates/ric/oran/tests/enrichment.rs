@@ -156,7 +156,10 @@ fn job_is_created_its_results_are_delivered_and_it_is_deleted() {
     let to = |xapp: &str| (xapp.to_owned(), EiMessageKind::Job, status.clone());
     assert_eq!(host.given.take(), [to("x:1"), to("y:1")], "once");
     let shown = &host.jobs()[0];
-    assert_eq!((&shown["status"], &shown["results"], &shown["isEstablished"]), (&json!("DISABLED"), &json!(2), &json!(true)));
+    assert_eq!(
+        (&shown["status"], &shown["results"], &shown["isEstablished"]),
+        (&json!("DISABLED"), &json!(2), &json!(true))
+    );
     // the last xApp ends it
     let delete = json!({ "job-id": "7", "operation": "DELETE" });
     assert_eq!(host.request("x:1", &delete), json!({ "ei_job_id": "7", "operation": "DELETE" }));

@@ -48,10 +48,10 @@ mod config;
 mod describe;
 #[cfg(feature = "flexran")]
 pub mod flexran;
-#[cfg(feature = "rest")]
-mod northbound;
 #[cfg(feature = "a1")]
 mod non_rt_ric;
+#[cfg(feature = "rest")]
+mod northbound;
 #[cfg(feature = "oran")]
 pub mod oran_host;
 #[cfg(feature = "otlp")]

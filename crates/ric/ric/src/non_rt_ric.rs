@@ -63,7 +63,8 @@ impl NonRtRic {
             Some(callback) => callback.clone(),
             None if is_reachable(rest.address()) => rest.url(),
             None => {
-                let why = "REST listens on all addresses, of which the non-RT RIC needs one: give --non-rt-ric-callback";
+                let why =
+                    "REST listens on all addresses, of which the non-RT RIC needs one: give --non-rt-ric-callback";
                 return Err(system(io::Error::other(why)));
             }
         };

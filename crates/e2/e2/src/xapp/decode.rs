@@ -4,8 +4,8 @@ use e2ap::{RanFunctionRevision, RicActionId, Version};
 
 use super::protocol::{Envelope, FunctionInfo, NodeInfo, ProtocolError, RicMessage, XappMessage};
 use super::wire::{
-    MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_DOCUMENT, MAX_ENCODING, MAX_FUNCTIONS, MAX_NAME, MAX_OID, MAX_REVISION,
-    Take, Taken, kind,
+    MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_DOCUMENT, MAX_ENCODING, MAX_FUNCTIONS, MAX_NAME, MAX_OID,
+    MAX_REVISION, Take, Taken, kind,
 };
 use crate::{
     ActionChange, AddedAction, ChangeResult, ControlOutcome, ModifyOutcome, NodeId, QueryOutcome, RequestEvent,

@@ -6,9 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::outbox::Outbox;
-use crate::xapp::protocol::{
-    OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,
-};
+use crate::xapp::protocol::{OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
 use crate::xapp::wire::{MAX_DOCUMENT, MAX_REVISION};
 use crate::{
     AssocId, CloseReason, Consumer, ConsumerIdentity, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, NodeId,

@@ -9,7 +9,7 @@ use crate::{NodeId, RefusalCode, RequestEvent, SubscriptionChange, SubscriptionI
 /// The version of the protocol.
 pub const PROTOCOL_VERSION: u16 = 4;
 
-/// The oldest version that the RIC supports: it lacks [`XappMessage::Service`] and [`RicMessage::Service`].
+/// The oldest version that RIC and xApps support: it lacks [`XappMessage::Service`] and [`RicMessage::Service`].
 pub const OLDEST_PROTOCOL_VERSION: u16 = 3;
 
 /// The octets of an envelope before its PDU.

@@ -92,8 +92,8 @@ impl A1Policy {
             || "answer about a policy".into(),
             self.handle.deadline,
             move |_, commands, reply| {
-                commands.service(POLICY_RESPONSE, document.as_bytes());
-                reply.send(Ok(()));
+                let is_sent = commands.service(POLICY_RESPONSE, document.as_bytes());
+                reply.send(if is_sent { Ok(()) } else { Err(no_service()) });
             },
         )
     }
@@ -152,7 +152,9 @@ impl Ric {
             handle.deadline,
             |core, commands, reply| {
                 core.ei_types.push(reply);
-                commands.service(EI_QUERY, b"");
+                if !commands.service(EI_QUERY, b"") {
+                    core.handle_no_service();
+                }
             },
         )
     }
@@ -171,10 +173,7 @@ impl Ric {
         self.service_feed(|_, buffer| Purpose::EiJob { job_id, request, buffer })
     }
 
-    fn service_feed<T>(
-        &self,
-        purpose: impl FnOnce(&Handle, Arc<Buffer<T>>) -> Purpose,
-    ) -> Result<Feed<T>, Error> {
+    fn service_feed<T>(&self, purpose: impl FnOnce(&Handle, Arc<Buffer<T>>) -> Purpose) -> Result<Feed<T>, Error> {
         let handle = self.handle().clone();
         let buffer = Arc::new(Buffer::new().map_err(|source| handle.system_error("eventfd", source))?);
         let purpose = purpose(&handle, Arc::clone(&buffer));
@@ -182,8 +181,11 @@ impl Ric {
             || "A1".into(),
             handle.deadline,
             move |core, commands, reply| {
-                purpose.request_service(commands);
+                let is_sent = purpose.request_service(commands);
                 core.add_stream(commands, purpose, None, reply);
+                if !is_sent {
+                    core.handle_no_service();
+                }
             },
         )?;
         Ok(Feed::new(buffer, id, handle.session))
@@ -194,15 +196,16 @@ impl Ric {
 pub(super) type TypesReplies = Vec<Reply<Vec<String>>>;
 
 impl Purpose {
-    /// Asks the RIC for what a stream of a service is about: at first, and when the RIC was lost.
-    pub(super) fn request_service(&self, commands: &mut Commands<'_>) {
+    /// Asks the RIC for what a stream of a service is about: at first, and when the RIC was lost. Returns whether the RIC can have
+    /// services.
+    pub(super) fn request_service(&self, commands: &mut Commands<'_>) -> bool {
         match self {
             Purpose::A1Policies { policy_type, .. } => {
                 let query = json!({ "policy_type_id": policy_type }).to_string();
-                commands.service(POLICY_QUERY, query.as_bytes());
+                commands.service(POLICY_QUERY, query.as_bytes())
             }
             Purpose::EiJob { request, .. } => commands.service(EI_JOB, request.as_bytes()),
-            _ => {}
+            _ => true,
         }
     }
 
@@ -248,7 +251,7 @@ impl Purpose {
 }
 
 fn no_service() -> Error {
-    Error::Service { what: "A1".into(), detail: "the RIC has no such service".into() }
+    Error::Service { what: "A1".into(), detail: "the RIC has no such service, or is older than it".into() }
 }
 
 fn policy(document: &Value, wanted: i32, session: &Weak<Session>, deadline: Duration) -> Option<A1Policy> {

@@ -349,7 +349,9 @@ impl Core {
             }
             XappEvent::Reconnected(_) => {
                 self.is_lost = false;
-                self.purposes().for_each(|purpose| purpose.request_service(commands));
+                if !self.purposes().all(|purpose| purpose.request_service(commands)) {
+                    self.handle_no_service();
+                }
                 self.tell(&Event::RicBack);
             }
             XappEvent::Service { kind, document } => self.handle_service(kind, document),

@@ -175,6 +175,30 @@ fn failed_session_reports_its_reason() {
 }
 
 #[test]
+fn older_ric_is_asked_for_no_service() {
+    let (address, ric) = fake_ric(|mut peer| {
+        let hello = XappMessage::decode(&peer.receive()).unwrap();
+        let expected = (OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION);
+        assert!(
+            matches!(hello, XappMessage::Hello { lowest, highest, .. } if (lowest, highest) == expected),
+            "{hello:?}"
+        );
+        let mut welcome = Vec::new();
+        let ric_id = ferric::e2ap::GlobalRicId::new(ferric::e2ap::PlmnIdentity([0; 3]), 1);
+        RicMessage::Welcome { version: OLDEST_PROTOCOL_VERSION, ric_id }.encode(&mut welcome);
+        peer.send(&welcome);
+        assert_eq!(peer.try_receive(), None, "it would end the session");
+    });
+    let xapp = ferric::xapp::Ric::options().address(address.to_string()).name("test").connect().unwrap();
+    let mut policies = xapp.a1_policies(1).unwrap();
+    for error in [policies.next_within(Duration::from_secs(10)).unwrap_err(), xapp.ei_types().unwrap_err()] {
+        assert!(matches!(error, ferric::xapp::Error::Service { .. }), "{error}");
+    }
+    drop((policies, xapp));
+    ric.join().unwrap();
+}
+
+#[test]
 fn loss_of_the_ric_ends_the_session() {
     let ric = start();
     let _node = node(&ric, 1);

@@ -15,7 +15,8 @@ use rest::RateLimit;
 use tracing::warn;
 
 use super::enrichment::{
-    Answer, EiMessageKind, Enrichment, JobLink, JobOwner, NO_NON_RT_RIC, REQUESTS_PER_SECOND, WeakEnrichment, refuse_job, refuse_query,
+    Answer, EiMessageKind, Enrichment, JobLink, JobOwner, NO_NON_RT_RIC, REQUESTS_PER_SECOND, WeakEnrichment,
+    refuse_job, refuse_query,
 };
 use super::{A1, PolicyLink, PolicyRequest, WeakA1};
 
@@ -207,13 +208,7 @@ impl XappService {
         self.sessions.insert(xapp, Session { name, types: BTreeSet::new() });
     }
 
-    fn request(
-        &mut self,
-        xapp: Consumer,
-        kind: u32,
-        document: &[u8],
-        ric: &mut IappContext<'_>,
-    ) -> Result<(), String> {
+    fn request(&mut self, xapp: Consumer, kind: u32, document: &[u8], ric: &mut IappContext<'_>) -> Result<(), String> {
         if kind == POLICY_QUERY {
             // what was created before is in the answer
             self.send_policies(ric);

@@ -15,7 +15,8 @@ use tracing::{info, warn};
 use super::links::{ConnectionId, EndpointId};
 use super::{Messaging, MessagingHandle, ReplyTo};
 use crate::a1::enrichment::{
-    Answer, EiMessageKind, Enrichment, JobLink, JobOwner, NO_NON_RT_RIC, REQUESTS_PER_SECOND, WeakEnrichment, refuse_job, refuse_query,
+    Answer, EiMessageKind, Enrichment, JobLink, JobOwner, NO_NON_RT_RIC, REQUESTS_PER_SECOND, WeakEnrichment,
+    refuse_job, refuse_query,
 };
 
 /// The way of these xApps.
@@ -112,7 +113,9 @@ impl Messaging {
         let Some((_, host, _)) = self.links.ends(connection) else { return };
         let kind = message.kind;
         if self.enrichment.requests.take(host, Instant::now()).is_err() {
-            let why = format!("a message of type {kind} is dropped: its host sends more than {REQUESTS_PER_SECOND} per second");
+            let why = format!(
+                "a message of type {kind} is dropped: its host sends more than {REQUESTS_PER_SECOND} per second"
+            );
             return self.complain(connection, &why);
         }
         let (reply, port) = (ReplyTo::of(connection, message), self.port.clone());
@@ -134,7 +137,11 @@ impl Messaging {
             None => {
                 let why = "the message does not state the port at which the xApp receives";
                 let (kind, document) = refuse_job(400, why, message.payload);
-                self.answer(&ReplyTo::of(connection, message), NO_SUBSCRIPTION, &(MessageType(kind.message_type()), document));
+                self.answer(
+                    &ReplyTo::of(connection, message),
+                    NO_SUBSCRIPTION,
+                    &(MessageType(kind.message_type()), document),
+                );
             }
         }
     }
@@ -173,7 +180,10 @@ impl Messaging {
             }
         }
         if outboxes.lost > lost && links.log().allow(Host::Unknown) {
-            warn!("A1-EI: {} messages for xApps over RMR are lost so far: they are away or read too slowly", outboxes.lost);
+            warn!(
+                "A1-EI: {} messages for xApps over RMR are lost so far: they are away or read too slowly",
+                outboxes.lost
+            );
         }
     }
 

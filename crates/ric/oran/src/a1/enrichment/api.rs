@@ -68,11 +68,13 @@ pub fn routes(enrichment: &Enrichment) -> Vec<Route> {
         operation.role(Role::Control).empties().refuses(StatusCode::PAYLOAD_TOO_LARGE, "The result is too long.")
     };
     let result = Operation::post("/A1-EI/v1/eijobs/{ei_job_id}/result", "postEiJobResult", "A result of an EI job");
-    let delivery = Operation::post("/data-delivery", "postEiDataDelivery", "A result, as the reference platform has it");
+    let delivery =
+        Operation::post("/data-delivery", "postEiDataDelivery", "A result, as the reference platform has it");
     let status = Operation::post("/A1-EI/v1/eijobs/{ei_job_id}/status", "postEiJobStatus", "The status of an EI job");
     vec![
         route(
-            Operation::get("/A1-EI/v1/eijobs", "getEiJobs", "The EI jobs of xApps").returns::<Vec<JobState>>("The jobs."),
+            Operation::get("/A1-EI/v1/eijobs", "getEiJobs", "The EI jobs of xApps")
+                .returns::<Vec<JobState>>("The jobs."),
             |enrichment, _| Ok(Response::ok(enrichment.states())),
         ),
         route(refuses(result.path(&[JOB]).takes::<Value>()), |enrichment, request| {

@@ -434,12 +434,8 @@ impl Jobs {
                     unanswered.remove(&owner);
                     answer(EiMessageKind::Job, document.clone());
                 }
-                let notice = |to| Notice {
-                    to,
-                    kind: EiMessageKind::Job,
-                    job_id: job_id.to_owned(),
-                    document: document.clone(),
-                };
+                let notice =
+                    |to| Notice { to, kind: EiMessageKind::Job, job_id: job_id.to_owned(), document: document.clone() };
                 match job.former.take() {
                     // the update failed, the job stays as it was
                     Some(former) => {

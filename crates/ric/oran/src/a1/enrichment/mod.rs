@@ -33,8 +33,8 @@ use serde_json::Value;
 use tracing::info;
 
 pub use api::routes;
-use jobs::{Jobs, Notice};
 pub use jobs::{JobOwner, JobStatus};
+use jobs::{Jobs, Notice};
 pub use messages::EiMessageKind;
 use messages::JobOperation;
 use store::Store;
@@ -198,9 +198,8 @@ impl Enrichment {
             let mut jobs = enrichment.jobs();
             enrichment.update_watches(&jobs);
             let (links, now) = (&enrichment.0.links, Instant::now());
-            let is_there = |owner: &JobOwner| {
-                links.iter().any(|link| link.way() == owner.way && link.is_there(&owner.address))
-            };
+            let is_there =
+                |owner: &JobOwner| links.iter().any(|link| link.way() == owner.way && link.is_there(&owner.address));
             jobs.note_absent(now, is_there);
         }
         if let Some(sdl) = sdl {
