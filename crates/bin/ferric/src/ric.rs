@@ -87,7 +87,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
     /// With several event loops: surplus of links that a loop may have, so that a node is on the loop of the xApp that
-    /// receives its reports. [default: 16]
+    /// receives its reports. [default: none; nodes leave a busy loop only]
     #[arg(long, value_name = "N")]
     affinity_links: Option<u16>,
     /// Address for REST and the live page, such as 127.0.0.1:8080. Other than loopback addresses require tokens or client certificates.

@@ -4,6 +4,9 @@
 //! `FERRIC_RICXAPPFRAME_PYTHON` names a Python interpreter that has `ricxappframe`; scripts/northbound has one. Without it, the
 //! last test says what it did not test.
 
+#[path = "oran_xapps/several.rs"]
+mod several;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -51,42 +54,38 @@ fn network() -> Network {
 }
 
 impl Network {
-    /// The RAN function of a service model, with its definition.
-    fn function(&self, oid: &str) -> (u16, Vec<u8>) {
-        let node = self.rest.get(&format!("/v1/nodeb/{NODE}"));
-        let functions = node["gnb"]["ranFunctions"].as_array().unwrap();
-        let function = functions.iter().find(|function| function["ranFunctionOid"] == oid).expect(oid);
-        let digits = function["ranFunctionDefinition"].as_str().unwrap();
-        let octets = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap());
-        (function["ranFunctionId"].as_u64().unwrap() as u16, octets.collect())
-    }
-
-    /// KPM: its id, an event trigger of 50 ms, and an action for a measurement of the cell.
     fn kpm(&self) -> Kpm {
-        let config = RanConfig::default();
-        let (function, definition) = kpm::OIDS
-            .iter()
-            .find_map(|oid| {
-                let node = self.rest.get(&format!("/v1/nodeb/{NODE}"));
-                let has = node["gnb"]["ranFunctions"].as_array().unwrap().iter().any(|of| of["ranFunctionOid"] == *oid);
-                has.then(|| self.function(oid))
-            })
-            .expect("KPM");
-        let revision = config.kpm_revision;
-        let arena = e2sm::Arena::new();
-        let definition = kpm::RanFunctionDefinition::decode(&definition, revision, &arena).unwrap();
-        let request = ReportRequest {
-            measurements: &[MeasurementRequest::named("DRB.UEThpDl")],
-            granularity_period_ms: 50,
-            reporting_period_ms: 50,
-            scope: Scope::EveryUe(kpm::EveryUe::default()),
-        };
-        let plan = request.plan(&definition, revision).unwrap();
-        let (mut trigger, mut action) = (Vec::new(), Vec::new());
-        plan.trigger.encode(revision, &mut trigger).unwrap();
-        plan.action.encode(revision, &mut action).unwrap();
-        Kpm { function, trigger, action }
+        kpm(&self.rest)
     }
+}
+
+/// The RAN function of a service model of the node, with its definition.
+fn function(rest: &Service, oid: &str) -> Option<(u16, Vec<u8>)> {
+    let node = rest.get(&format!("/v1/nodeb/{NODE}"));
+    let functions = node["gnb"]["ranFunctions"].as_array().unwrap();
+    let function = functions.iter().find(|function| function["ranFunctionOid"] == oid)?;
+    let digits = function["ranFunctionDefinition"].as_str().unwrap();
+    let octets = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap());
+    Some((function["ranFunctionId"].as_u64().unwrap() as u16, octets.collect()))
+}
+
+/// KPM of the node: its id, an event trigger of 50 ms, and an action for a measurement of the cell.
+fn kpm(rest: &Service) -> Kpm {
+    let (function, definition) = kpm::OIDS.iter().find_map(|oid| function(rest, oid)).expect("KPM");
+    let revision = RanConfig::default().kpm_revision;
+    let arena = e2sm::Arena::new();
+    let definition = kpm::RanFunctionDefinition::decode(&definition, revision, &arena).unwrap();
+    let request = ReportRequest {
+        measurements: &[MeasurementRequest::named("DRB.UEThpDl")],
+        granularity_period_ms: 50,
+        reporting_period_ms: 50,
+        scope: Scope::EveryUe(kpm::EveryUe::default()),
+    };
+    let plan = request.plan(&definition, revision).unwrap();
+    let (mut trigger, mut action) = (Vec::new(), Vec::new());
+    plan.trigger.encode(revision, &mut trigger).unwrap();
+    plan.action.encode(revision, &mut action).unwrap();
+    Kpm { function, trigger, action }
 }
 
 struct Kpm {
@@ -328,11 +327,8 @@ fn subscription_that_the_node_refuses_is_notified() {
     assert_eq!(network.rest.get("/ric/v1/subscriptions"), json!([]));
 }
 
-#[test]
-fn xapp_subscribes_over_rmr() {
-    let network = network();
-    let (kpm, xapp) = (network.kpm(), Xapp::new());
-    let source = format!("127.0.0.1:{}", xapp.rmr_port());
+/// A RIC Subscription Request.
+fn subscription_request(kpm: &Kpm) -> Vec<u8> {
     let action = RicActionToBeSetup {
         id: RicActionId(1),
         kind: RicActionType::Report,
@@ -340,9 +336,8 @@ fn xapp_subscribes_over_rmr() {
         subsequent_action: None,
         execution_order: None,
     };
-    let request_id = RicRequestId { requestor: 123, instance: 0 };
     let request = RicSubscriptionRequest {
-        request_id,
+        request_id: RicRequestId { requestor: 123, instance: 0 },
         ran_function_id: RanFunctionId(kpm.function),
         details: RicSubscriptionDetails {
             event_trigger_definition: kpm.trigger.as_slice().into(),
@@ -353,6 +348,15 @@ fn xapp_subscribes_over_rmr() {
     };
     let mut octets = Vec::new();
     Pdu::from(request).encode(VERSION, &mut octets).unwrap();
+    octets
+}
+
+#[test]
+fn xapp_subscribes_over_rmr() {
+    let network = network();
+    let (kpm, xapp) = (network.kpm(), Xapp::new());
+    let source = format!("127.0.0.1:{}", xapp.rmr_port());
+    let octets = subscription_request(&kpm);
     let mut requests = Connection::open(network.rmr);
     requests.send(&header(MessageType::SUBSCRIPTION_REQUEST, &source), &octets);
     let answer = requests.receive();
@@ -386,7 +390,11 @@ fn xapp_subscribes_over_rmr() {
 
 /// A RIC Control Request of E2SM-RC: a quota of PRBs for a slice.
 fn quota(network: &Network, min_percent: u8) -> (u16, Vec<u8>, Vec<u8>) {
-    let (function, _) = network.function(e2sm::rc::OID);
+    quota_of(&network.rest, min_percent)
+}
+
+fn quota_of(rest: &Service, min_percent: u8) -> (u16, Vec<u8>, Vec<u8>) {
+    let (function, _) = function(rest, e2sm::rc::OID).expect("RC");
     let (plmn, slice) = (PlmnIdentity::from_codes(1, 1, 2), SNssai { sst: Sst([1]), sd: None });
     let quota = SlicePrbQuota::of_slice(plmn, slice, min_percent, 100);
     let control = Control::of_cell(ControlAction::SlicePrbQuota(quota));

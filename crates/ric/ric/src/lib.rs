@@ -58,6 +58,8 @@ pub mod oran_host;
 mod otlp;
 #[cfg(feature = "peers")]
 mod peers;
+#[cfg(all(feature = "oran", feature = "peers"))]
+mod sharing;
 
 use std::borrow::Cow;
 
@@ -88,6 +90,8 @@ pub struct Ric {
     rest: Option<rest::Server>,
     #[cfg(feature = "peers")]
     peers: Option<shared_store::Peers>,
+    #[cfg(all(feature = "oran", feature = "peers"))]
+    _sharing: Option<sharing::Sharing>,
     #[cfg(feature = "sdl")]
     sdl: Option<sdl::Sdl>,
     #[cfg(feature = "sdl")]
@@ -228,10 +232,18 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
             northbound.add(routes);
         }
     }
+    #[cfg(all(feature = "oran", feature = "peers"))]
+    let sharing = match &config.peers {
+        Some(peers) if oran.has_services() => Some(sharing::Sharing::start(peers, &server)?),
+        _ => None,
+    };
     #[cfg(feature = "peers")]
-    let on_loss = None;
+    #[cfg_attr(not(any(feature = "oran", feature = "sdl")), allow(unused_mut, reason = "they learn of lost RICs"))]
+    let mut on_loss = Vec::new();
     #[cfg(all(feature = "peers", feature = "sdl"))]
-    let on_loss = remote_sdl.as_ref().map(disconnect_nodes_on_loss).or(on_loss);
+    on_loss.extend(remote_sdl.as_ref().map(disconnect_nodes_on_loss));
+    #[cfg(all(feature = "oran", feature = "peers"))]
+    on_loss.extend(sharing.as_ref().map(forget_on_loss));
     #[cfg(feature = "peers")]
     let peers = config.peers.map(|peers| peers.start(&mut server, on_loss)).transpose()?;
     #[cfg(feature = "redis")]
@@ -247,7 +259,11 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         server.trace(traces.one_in, Box::new(move |trace| exporter.send(trace)));
     }
     #[cfg(feature = "oran")]
-    let oran = oran.start(&mut server)?;
+    let group = None;
+    #[cfg(all(feature = "oran", feature = "peers"))]
+    let group = sharing.as_ref().map(|sharing| sharing.config.clone()).or(group);
+    #[cfg(feature = "oran")]
+    let oran = oran.start(&mut server, group)?;
     #[cfg(all(feature = "oran", feature = "rest"))]
     if let Some(northbound) = &mut northbound {
         northbound.add(oran.operator_routes());
@@ -262,7 +278,10 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         let messaging = None::<&oran::messaging::MessagingHandle>;
         let sdl = sdl.as_ref().map(sdl::Sdl::handle).or(remote_sdl.as_ref().map(sdl::RemoteSdl::handle));
         let xapps = oran::a1::XappLink::add_to(&mut server)?;
-        northbound.add(a1_routes(sdl, messaging, &xapps, &server));
+        let group = None;
+        #[cfg(all(feature = "oran", feature = "peers"))]
+        let group = sharing.as_ref().map(|sharing| &sharing.config).or(group);
+        northbound.add(a1_routes(sdl, messaging, &xapps, group, &server));
         if let Some(non_rt_ric) = &config.non_rt_ric {
             let of_xapps = std::iter::once(xapps.job_link());
             let links = messaging.map(oran::messaging::MessagingHandle::job_link).into_iter().chain(of_xapps).collect();
@@ -296,6 +315,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         rest,
         #[cfg(feature = "peers")]
         peers,
+        #[cfg(all(feature = "oran", feature = "peers"))]
+        _sharing: sharing,
         #[cfg(feature = "sdl")]
         sdl,
         #[cfg(feature = "sdl")]
@@ -315,10 +336,12 @@ fn a1_routes(
     sdl: Option<&sdl::Handle>,
     messaging: Option<&oran::messaging::MessagingHandle>,
     xapps: &oran::a1::XappLink,
+    group: Option<&oran::group::GroupConfig>,
     server: &Server,
 ) -> Vec<rest::Route> {
-    let of_xapps = std::iter::once(xapps.policy_link());
-    let links = messaging.map(oran::messaging::MessagingHandle::policy_link).into_iter().chain(of_xapps).collect();
+    let mut links: Vec<_> = messaging.map(oran::messaging::MessagingHandle::policy_link).into_iter().collect();
+    links.push(xapps.policy_link());
+    links.extend(group.map(|group| oran::a1::shared_link(&group.entries)));
     let a1 = match sdl {
         Some(sdl) => oran::a1::over_sdl(sdl, links, server.log_budget()),
         None => oran::a1::A1::new(links),
@@ -327,6 +350,9 @@ fn a1_routes(
         messaging.serve_a1(&a1);
     }
     xapps.serve_a1(&a1);
+    if let Some(group) = group {
+        oran::a1::follow_shared(&a1, group);
+    }
     oran::a1::routes(&a1)
 }
 
@@ -351,6 +377,13 @@ fn disconnect_nodes_on_loss(sdl: &sdl::RemoteSdl) -> shared_store::LossObserver 
             tracing::warn!("nodes of a RIC that is gone stay connected in R-NIB: cannot start a thread: {error}");
         }
     })
+}
+
+/// Has what a RIC that is gone has shared removed.
+#[cfg(all(feature = "oran", feature = "peers"))]
+fn forget_on_loss(sharing: &sharing::Sharing) -> shared_store::LossObserver {
+    let entries = std::sync::Arc::clone(&sharing.config.entries);
+    Box::new(move |ric| oran::group::forget_ric(&*entries, ric))
 }
 
 /// Starts the shared data layer on Redis, with the RIC's nodes in it.

@@ -41,7 +41,7 @@ impl PolicyRequest<'_> {
 }
 
 /// What an xApp says of an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HandlerStatus {
     /// It is enforced.

@@ -132,6 +132,12 @@ impl PolicyLink for XappLink {
         self.waker.wake();
         true
     }
+
+    fn follow(&self, request: &PolicyRequest<'_>) {
+        if !PolicyLink::deliver(self, request) {
+            warn!("A1: policy `{}` is lost for xApps: {MAX_OCTETS} octets wait already", request.policy_instance_id);
+        }
+    }
 }
 
 impl JobLink for XappLink {

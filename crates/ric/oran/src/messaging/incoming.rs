@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use ferric::e2::Misuse;
-use ferric::e2ap::{Cause, CauseMisc, CauseRicRequest, Version};
+use ferric::e2ap::{Cause, CauseMisc, CauseRicRequest, RicActionId, Version};
 use ferric::link::Class;
 use ferric::server::IappContext;
 use log_lines::{Host, escaped};
@@ -61,6 +61,9 @@ impl Messaging {
             }
             MessageType::HEALTH_CHECK_RESPONSE => self.health(connection, &message),
             MessageType::CONTROL_REQUEST => self.control(connection, &message, ric),
+            MessageType::CONTROL_ACKNOWLEDGE | MessageType::CONTROL_FAILURE if self.sharing.is_some() => {
+                self.answer_of_ric(connection, &message);
+            }
             MessageType::SUBSCRIPTION_REQUEST => self.subscription_request(connection, &message, ric),
             MessageType::SUBSCRIPTION_DELETE_REQUEST => self.deletion_request(connection, &message, ric),
             #[cfg(feature = "a1")]
@@ -123,7 +126,7 @@ impl Messaging {
         let mut table = TableText::new(TableUpdate::Whole, &format!("ferric-{}", self.tables));
         OF_RIC.iter().for_each(|kind| table.route_all(*kind, ric));
         // a later record replaces an earlier one: those of the configuration have precedence
-        self.registered_records.iter().chain(&self.table_records).for_each(|record| table.record(record));
+        self.all_records().iter().for_each(|record| table.record(record));
         for text in table.finish() {
             self.answer(to, NO_SUBSCRIPTION, &(MessageType::TABLE_DATA, text.into_bytes()));
         }
@@ -134,9 +137,8 @@ impl Messaging {
         if let Some(records) = self.port.take_routes().filter(|records| *records != self.registered_records) {
             self.registered_records = records;
             self.read_table();
-            let readers = std::mem::take(&mut self.table_readers);
-            readers.values().for_each(|to| self.send_table(to));
-            self.table_readers = readers;
+            self.send_tables();
+            self.share_routes();
         }
         if let Some(endpoints) = self.port.take_watched() {
             let mut former = std::mem::take(&mut self.watched);
@@ -148,11 +150,18 @@ impl Messaging {
         }
     }
 
+    /// Sends tables again that were sent.
+    pub(super) fn send_tables(&mut self) {
+        let readers = std::mem::take(&mut self.table_readers);
+        readers.values().for_each(|to| self.send_table(to));
+        self.table_readers = readers;
+    }
+
     /// Reads the records of route tables for what the RIC sends by them.
     pub(super) fn read_table(&mut self) {
         let mut text = String::from("newrt|start\n");
-        for record in self.registered_records.iter().chain(&self.table_records) {
-            text.push_str(record);
+        for record in self.all_records() {
+            text.push_str(&record);
             text.push('\n');
         }
         text.push_str("newrt|end\n");
@@ -228,17 +237,16 @@ impl Messaging {
 
     fn control(&mut self, connection: ConnectionId, message: &Message<'_>, ric: &mut IappContext<'_>) {
         let node = self.node(message.meid());
+        if node.is_none() && self.pass_on(connection, message) {
+            return;
+        }
         let version = node.map_or(Version::V2_03, |(_, version)| version);
-        let sender = self.endpoint_of_sender(connection, message);
+        let sender = self.first_sender(connection, message);
+        let sender = sender.or_else(|| self.endpoint_of_sender(connection, message));
         let sender = sender.or_else(|| self.links.ends(connection).map(|(_, host, _)| host.to_string()));
         let sender = format!("rmr:{}", sender.unwrap_or_default());
         let sent = pdus::with_control(message.payload, version, |request| {
-            let reference = Reference {
-                request_id: request.request_id,
-                function: request.ran_function_id,
-                call_process_id: request.call_process_id.as_ref().map(|id| id.to_cow().into_owned()),
-                version,
-            };
+            let reference = Reference::of_control(request, version);
             let sent = match node {
                 Some((node, _)) => ric.relay_control_of(&sender, node, request),
                 None => Err(Misuse::UnknownNode),
@@ -275,6 +283,23 @@ impl Messaging {
         let actions: Vec<_> = content.spec.actions.iter().map(|action| action.id).collect();
         let reply = ReplyTo::of(connection, message);
         let endpoint = self.endpoint_of_sender(connection, message);
+        if self.sharing.is_some() {
+            let Some(endpoint) = endpoint else {
+                let why = "a subscription is refused: its message does not state the port of the xApp";
+                self.complain(connection, why);
+                return self.refuse_subscription(&reply, &reference, Cause::Misc(CauseMisc::Unspecified), &actions);
+            };
+            if let Err((reply, why)) = self.subscribe_shared(reply, endpoint, message.payload, ric) {
+                self.complain(connection, &format!("a subscription for `{}` is refused: {why}", message.meid()));
+                self.refuse_subscription(
+                    &reply,
+                    &reference,
+                    Cause::Misc(CauseMisc::ControlProcessingOverload),
+                    &actions,
+                );
+            }
+            return;
+        }
         let refused = match (node, endpoint) {
             (Some((node, _)), Some(endpoint)) => {
                 let endpoint = Some(self.links.hold(&endpoint));
@@ -305,8 +330,12 @@ impl Messaging {
             }
         };
         let (reply, cause) = refused;
-        if let Some(answer) = pdus::subscription_failure(&reference, cause, &actions) {
-            self.answer(&reply, NO_SUBSCRIPTION, &answer);
+        self.refuse_subscription(&reply, &reference, cause, &actions);
+    }
+
+    fn refuse_subscription(&mut self, to: &ReplyTo, of: &Reference, cause: Cause, actions: &[RicActionId]) {
+        if let Some(answer) = pdus::subscription_failure(of, cause, actions) {
+            self.answer(to, NO_SUBSCRIPTION, &answer);
         }
     }
 
@@ -317,7 +346,10 @@ impl Messaging {
             Err(why) => return self.complain(connection, &format!("a deletion is dropped: {why}")),
         };
         let endpoint = self.endpoint_of_sender(connection, message);
-        let is_known = endpoint.is_some_and(|endpoint| self.unsubscribe_rmr(&endpoint, request_id, function, ric));
+        let is_known = endpoint.is_some_and(|endpoint| match self.sharing.is_some() {
+            true => self.unsubscribe_shared_rmr(message.meid(), &endpoint, request_id, function, ric),
+            false => self.unsubscribe_rmr(&endpoint, request_id, function, ric),
+        });
         if !is_known {
             self.complain(
                 connection,
@@ -340,7 +372,7 @@ impl Messaging {
 }
 
 /// The E2AP cause that is nearest to the reason of a refusal.
-fn cause_of(misuse: Misuse) -> Cause {
+pub(super) fn cause_of(misuse: Misuse) -> Cause {
     match misuse {
         Misuse::UnknownFunction => Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid),
         Misuse::TooManyRequests | Misuse::NodeBusy | Misuse::NoRequestId => {

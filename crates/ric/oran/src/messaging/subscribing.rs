@@ -37,6 +37,13 @@ pub(super) enum Owner {
         /// What the request refers to.
         reference: Reference,
     },
+    /// That of a request which several RICs have.
+    Shared {
+        /// The request.
+        record: String,
+        /// The xApp's number for it.
+        xapp_instance: u16,
+    },
 }
 
 /// A subscription by REST: several of the RIC.
@@ -72,20 +79,23 @@ impl Records {
     fn equal(&self, params: &Params) -> Option<u64> {
         self.all.iter().find(|(_, record)| *record.params == *params).map(|(number, _)| *number)
     }
+}
 
-    /// Refuses a client beyond its share.
-    fn check_room(&self, host: IpAddr) -> Result<(), Problem> {
-        let of_host = self.all.values().filter(|record| record.host == host).count();
-        let limit_of_host = MAX_SUBSCRIPTIONS * MAX_OF_HOST_PERCENT / 100;
-        if self.all.len() >= MAX_SUBSCRIPTIONS || of_host >= limit_of_host {
-            return Err(Problem::unavailable(format!(
-                "there are {} subscriptions, {of_host} of this host; \
-                 {MAX_SUBSCRIPTIONS} and {limit_of_host} are allowed: delete some",
-                self.all.len()
-            )));
-        }
-        Ok(())
+/// Refuses a client beyond its share, with the hosts of all subscriptions.
+pub(super) fn check_room(hosts: impl Iterator<Item = IpAddr>, host: IpAddr) -> Result<(), Problem> {
+    let (mut count, mut of_host) = (0, 0);
+    for other in hosts {
+        count += 1;
+        of_host += usize::from(other == host);
     }
+    let limit_of_host = MAX_SUBSCRIPTIONS * MAX_OF_HOST_PERCENT / 100;
+    if count >= MAX_SUBSCRIPTIONS || of_host >= limit_of_host {
+        return Err(Problem::unavailable(format!(
+            "there are {count} subscriptions, {of_host} of this host; \
+             {MAX_SUBSCRIPTIONS} and {limit_of_host} are allowed: delete some"
+        )));
+    }
+    Ok(())
 }
 
 /// A request to subscribe by REST that was accepted.
@@ -93,8 +103,15 @@ impl Records {
 pub(crate) struct Accepted {
     /// Its id in REST.
     pub id: String,
-    number: u64,
-    node: NodeId,
+    /// Its record, unless several RICs have it.
+    own: Option<(u64, NodeId)>,
+}
+
+impl Accepted {
+    /// A request that several RICs have.
+    pub fn shared(id: String) -> Self {
+        Accepted { id, own: None }
+    }
 }
 
 /// A share that the RIC has refused.
@@ -104,11 +121,12 @@ pub(super) struct Refused {
 }
 
 /// Why a subscription has no effect, for an xApp.
-struct Fault {
-    text: String,
-    source: &'static str,
-    is_timeout: bool,
-    cause: Cause,
+pub(super) struct Fault {
+    pub text: String,
+    pub source: &'static str,
+    pub is_timeout: bool,
+    pub cause: Cause,
+    pub is_node_lost: bool,
 }
 
 impl Messaging {
@@ -151,10 +169,18 @@ impl Messaging {
     }
 
     fn note_share(&mut self, owner: &Owner, id: MergedId) {
-        if let Owner::Rest { record, xapp_instance } = owner
-            && let Some(record) = self.records.all.get_mut(record)
-        {
-            record.shares.insert(*xapp_instance, id);
+        match owner {
+            Owner::Rest { record, xapp_instance } => {
+                if let Some(record) = self.records.all.get_mut(record) {
+                    record.shares.insert(*xapp_instance, id);
+                }
+            }
+            Owner::Shared { record, xapp_instance } => {
+                if let Some(sharing) = &mut self.sharing {
+                    sharing.subscriptions.place(record, *xapp_instance, id);
+                }
+            }
+            Owner::Rmr { .. } => {}
         }
     }
 
@@ -191,8 +217,12 @@ impl Messaging {
         match &mut holder.owner {
             Owner::Rest { record, xapp_instance } => {
                 let (record, xapp_instance) = (*record, *xapp_instance);
-                let instance = Instance::active(xapp_instance, active.request_id.instance, &active.not_admitted);
+                let instance = Instance::active(xapp_instance, active.request_id.instance.into(), &active.not_admitted);
                 self.notify(record, instance);
+            }
+            Owner::Shared { record, xapp_instance } => {
+                let (record, xapp_instance) = (record.clone(), *xapp_instance);
+                self.shared_active(&record, xapp_instance, active);
             }
             Owner::Rmr { reply, reference } => {
                 let answer =
@@ -217,9 +247,10 @@ impl Messaging {
     /// A node, or the RIC, has refused a subscription.
     pub(super) fn subscription_failed(&mut self, ticket: Ticket, error: &SubscribeError) {
         let Some(id) = self.merging.answered(ticket) else { return };
-        let is_timeout = *error == SubscribeError::TimedOut;
+        let (is_timeout, is_node_lost) = (*error == SubscribeError::TimedOut, *error == SubscribeError::NodeLost);
         let source = if matches!(error, SubscribeError::Refused { .. }) { "E2Node" } else { "SUBMGR" };
-        self.fail(id, &Fault { text: error.to_string(), source, is_timeout, cause: pdus::cause_of(error) });
+        let (text, cause) = (error.to_string(), pdus::cause_of(error));
+        self.fail(id, &Fault { text, source, is_timeout, cause, is_node_lost });
     }
 
     /// A subscription has ended without a request of an xApp.
@@ -227,10 +258,8 @@ impl Messaging {
         let Some(id) = self.merging.find(subscription) else { return };
         self.routes.remove(&subscription);
         let cause = Cause::Misc(ferric::e2ap::CauseMisc::Unspecified);
-        self.fail(
-            id,
-            &Fault { text: format!("the subscription has ended: {end}"), source: "E2Node", is_timeout: false, cause },
-        );
+        let (text, is_node_lost) = (format!("the subscription has ended: {end}"), end == SubscriptionEnd::NodeLost);
+        self.fail(id, &Fault { text, source: "E2Node", is_timeout: false, cause, is_node_lost });
     }
 
     /// Removes a subscription that has no effect, and tells its xApps.
@@ -248,6 +277,7 @@ impl Messaging {
                         record.shares.remove(&xapp_instance);
                     }
                 }
+                Owner::Shared { record, xapp_instance } => self.shared_failed(&record, xapp_instance, fault),
                 Owner::Rmr { reply, reference } => {
                     let answer = pdus::subscription_failure(&reference, fault.cause, &actions);
                     if let (Some(reply), Some(answer)) = (reply, answer) {
@@ -269,7 +299,7 @@ impl Messaging {
     }
 
     /// Removes shares of a subscription.
-    fn remove_shares(
+    pub(super) fn remove_shares(
         &mut self,
         id: MergedId,
         is_removed: impl FnMut(&Holder<Owner>) -> bool,
@@ -327,15 +357,18 @@ impl Messaging {
             );
         }
         for id in ids {
-            let mut removed = Vec::new();
+            let (mut removed, mut removed_shared) = (Vec::new(), Vec::new());
             let is_removed = |holder: &Holder<Owner>| {
                 let is_removed = holder.endpoint == Some(endpoint);
-                if let (true, Owner::Rest { record, xapp_instance }) = (is_removed, &holder.owner) {
-                    removed.push((*record, *xapp_instance));
+                match (is_removed, &holder.owner) {
+                    (true, Owner::Rest { record, xapp_instance }) => removed.push((*record, *xapp_instance)),
+                    (true, Owner::Shared { record, .. }) => removed_shared.push(record.clone()),
+                    _ => {}
                 }
                 is_removed
             };
             self.remove_shares(id, is_removed, ric);
+            self.delete_unreachable(removed_shared, ric);
             for (number, xapp_instance) in removed {
                 if let Some(record) = self.records.all.get_mut(&number) {
                     record.shares.remove(&xapp_instance);
@@ -353,6 +386,9 @@ impl Messaging {
     /// # Errors
     /// If there is no such node, no room, or another request with this id.
     pub(crate) fn accept(&mut self, params: Params, host: IpAddr) -> Result<Accepted, Problem> {
+        if self.sharing.is_some() {
+            return self.accept_shared(params, host);
+        }
         let Some((node, _)) = self.node(&params.meid) else {
             let detail = format!("there is no node `{}`: it has not set up, or is lost", params.meid);
             return Err(Problem::unavailable(detail));
@@ -368,7 +404,7 @@ impl Messaging {
         let number = match known.or_else(|| self.records.equal(&params)) {
             Some(number) => number,
             None => {
-                self.records.check_room(host)?;
+                check_room(self.records.all.values().map(|record| record.host), host)?;
                 self.records.last += 1;
                 let number = self.records.last;
                 let id = format!("{:x}-{number}", self.records.begun);
@@ -389,13 +425,13 @@ impl Messaging {
                 params.details.0.len()
             );
         }
-        Ok(Accepted { id, number, node })
+        Ok(Accepted { id, own: Some((number, node)) })
     }
 
     /// Requests what an accepted request wants and does not have; the xApp is notified of each outcome. What it has already is
     /// notified again.
     pub(crate) fn request_shares(&mut self, accepted: &Accepted, ric: &mut IappContext<'_>) {
-        let Accepted { number, node, .. } = *accepted;
+        let Some((number, node)) = accepted.own else { return self.set_up_subscription(&accepted.id, ric) };
         let Some(params) = self.records.all.get(&number).map(|record| Arc::clone(&record.params)) else { return };
         let function = RanFunctionId(params.ran_function_id);
         for detail in &params.details.0 {
@@ -403,7 +439,8 @@ impl Messaging {
             let known = self.records.all.get(&number).and_then(|record| record.shares.get(&xapp_instance)).copied();
             if let Some(merged) = known.and_then(|id| self.merging.get_mut(id)) {
                 if let Some(active) = merged.active.clone() {
-                    let instance = Instance::active(xapp_instance, active.request_id.instance, &active.not_admitted);
+                    let request_id = active.request_id;
+                    let instance = Instance::active(xapp_instance, request_id.instance.into(), &active.not_admitted);
                     self.notify(number, instance);
                 }
                 continue;
@@ -425,6 +462,9 @@ impl Messaging {
     /// # Errors
     /// If there is none with this id.
     pub(crate) fn unsubscribe_rest(&mut self, id: &str, ric: &mut IappContext<'_>) -> Result<(), Problem> {
+        if self.unsubscribe_shared_rest(id, ric) {
+            return Ok(());
+        }
         let number = self.records.named(id);
         let record = number.and_then(|number| Some((number, self.records.all.remove(&number)?)));
         let Some((number, record)) = record else {
@@ -433,7 +473,7 @@ impl Messaging {
         for share in record.shares.into_values() {
             let is_removed = |holder: &Holder<Owner>| match holder.owner {
                 Owner::Rest { record, .. } => record == number,
-                Owner::Rmr { .. } => false,
+                Owner::Rmr { .. } | Owner::Shared { .. } => false,
             };
             self.remove_shares(share, is_removed, ric);
         }
@@ -442,9 +482,12 @@ impl Messaging {
 
     /// All subscriptions that are active, as the subscription manager lists them.
     pub(crate) fn overview(&self) -> Vec<Overview> {
+        if self.sharing.is_some() {
+            return self.shared_overview();
+        }
         let of = |merged: &Merged<Owner>| {
             Some(Overview {
-                id: merged.active.as_ref()?.request_id.instance,
+                id: merged.active.as_ref()?.request_id.instance.into(),
                 meid: self.names.get(&merged.node)?.clone(),
                 endpoints: merged
                     .endpoints()
@@ -468,6 +511,7 @@ impl Messaging {
             indications: state.sent,
             lost_indications: state.lost,
         };
-        self.links.endpoints().into_iter().map(of).collect()
+        let of_xapps = |state: &super::links::EndpointState| !self.is_ric(&state.name);
+        self.links.endpoints().into_iter().filter(of_xapps).map(of).collect()
     }
 }

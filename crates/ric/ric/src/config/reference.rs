@@ -186,7 +186,7 @@ pub(super) const FILE_KEYS: [Key; 56] = [
     key(
         "affinity_links",
         Values::Integer(0, 1 << 20),
-        DefaultValue::Is("16"),
+        DefaultValue::Is("1048576"),
         "with several loops: how many more links than the others a loop may have, so that a node is on the loop of its xApp",
     ),
     key(

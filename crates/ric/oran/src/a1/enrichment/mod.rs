@@ -28,9 +28,9 @@ use std::time::{Duration, Instant};
 
 use log_lines::{LogBudget, escaped};
 use rest::client::{Client, ClientConfig, ClientError};
-use sdl::Handle;
+use sdl::{Entries, Handle};
 use serde_json::Value;
-use tracing::info;
+use tracing::{info, warn};
 
 pub use api::routes;
 pub use jobs::{JobOwner, JobStatus};
@@ -188,20 +188,9 @@ impl Enrichment {
         let client = ClientConfig { timeout: TIMEOUT, max_body_octets: MAX_ANSWER_OCTETS, ..config.non_rt_ric };
         let client = Client::new(&client)?;
         let store = sdl.map(|sdl| Store::new(sdl.clone(), &config.ric));
-        let mut jobs = Jobs::default();
-        if let Some(store) = &store {
-            store.restore(&mut jobs);
-        }
-        let (jobs, changed) = (Mutex::new(jobs), Condvar::new());
+        let (jobs, changed) = (Mutex::new(Jobs::default()), Condvar::new());
         let enrichment = Enrichment(Arc::new(Inner { jobs, changed, links, store, client, log }));
-        {
-            let mut jobs = enrichment.jobs();
-            enrichment.update_watches(&jobs);
-            let (links, now) = (&enrichment.0.links, Instant::now());
-            let is_there =
-                |owner: &JobOwner| links.iter().any(|link| link.way() == owner.way && link.is_there(&owner.address));
-            jobs.note_absent(now, is_there);
-        }
+        enrichment.restore();
         if let Some(sdl) = sdl {
             let weak = enrichment.downgrade();
             sdl.on_return(Box::new(move || {
@@ -212,6 +201,37 @@ impl Enrichment {
             }));
         }
         Ok(enrichment)
+    }
+
+    /// Restores what an earlier run has left: at once, or as soon as a store that is elsewhere can be read.
+    fn restore(&self) {
+        let Some(store) = &self.0.store else { return };
+        if !store.is_remote() {
+            return self.take_restored(store.read());
+        }
+        let weak = self.downgrade();
+        let read = move || {
+            let entries = weak.upgrade().and_then(|enrichment| Some(enrichment.0.store.as_ref()?.read()));
+            if let (Some(enrichment), Some(entries)) = (weak.upgrade(), entries) {
+                enrichment.take_restored(entries);
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("a1-ei-restore".to_owned()).spawn(read) {
+            warn!("A1-EI: jobs of an earlier run are not read: cannot start a thread: {error}");
+        }
+    }
+
+    fn take_restored(&self, entries: Entries) {
+        let mut jobs = self.jobs();
+        if let Some(store) = &self.0.store {
+            store.restore(entries, &mut jobs);
+        }
+        self.update_watches(&jobs);
+        let is_there =
+            |owner: &JobOwner| self.0.links.iter().any(|link| link.way() == owner.way && link.is_there(&owner.address));
+        jobs.note_absent(Instant::now(), is_there);
+        drop(jobs);
+        self.0.changed.notify_all();
     }
 
     /// Starts to speak with the non-RT RIC, which reaches [`routes`] at a base URL.

@@ -1,6 +1,6 @@
 //! EI jobs in the shared data layer, so that they survive a restart of the RIC: key `a1.ei_job.RIC.ID` of the namespace `A1m_ns`.
 
-use sdl::{Change, Handle};
+use sdl::{Change, Entries, Handle};
 use tracing::warn;
 
 use super::MAX_JOBS;
@@ -36,13 +36,24 @@ impl Store {
         }
     }
 
-    /// Reads what an earlier run has left.
-    pub fn restore(&self, jobs: &mut Jobs) {
-        for (key, octets) in self.handle.read(NAMESPACE.as_bytes()) {
+    /// Whether reading may wait for a store that is elsewhere.
+    pub fn is_remote(&self) -> bool {
+        self.handle.is_remote()
+    }
+
+    /// Reads what an earlier run has left. It waits for a store that is elsewhere.
+    pub fn read(&self) -> Entries {
+        self.handle.read(NAMESPACE.as_bytes())
+    }
+
+    /// Takes what an earlier run has left, beside the jobs that there are.
+    pub fn restore(&self, entries: Entries, jobs: &mut Jobs) {
+        for (key, octets) in entries {
             let Some(job_id) = key.strip_prefix(self.prefix.as_bytes()) else { continue };
             let job_id = String::from_utf8_lossy(job_id).into_owned();
             let content: Option<JobContent> = serde_json::from_slice(&octets).ok();
             match content.filter(|of| is_id(&job_id) && is_id(&of.ei_type_id) && jobs.iter().count() < MAX_JOBS) {
+                Some(_) if jobs.get(&job_id).is_some() => {}
                 Some(content) => jobs.add(job_id, content),
                 None => warn!("A1-EI: the job {job_id:?} in the shared data layer is none: it is ignored"),
             }
