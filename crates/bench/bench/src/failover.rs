@@ -150,7 +150,7 @@ fn run(ferric: &Path, count: u32) -> anyhow::Result<FailoverRun> {
         let mut histogram = latency_histogram();
         for node in &moved {
             let at = state.steps.get(&(*node, step)).ok_or_else(|| anyhow!("{node} has not done all steps"))?;
-            histogram.saturating_record(u64::try_from(at.duration_since(killed).as_nanos()).unwrap_or(u64::MAX));
+            histogram.record(u64::try_from(at.duration_since(killed).as_nanos())?)?;
         }
         let ms = |quantile: f64, histogram: &Histogram<u64>| histogram.value_at_quantile(quantile) as f64 / 1e6;
         Ok(Times { p50: ms(0.5, &histogram), max: ms(1.0, &histogram) })

@@ -17,7 +17,7 @@ use ferric::server::E42Address;
 use rest::{AccessFiles, TlsFiles};
 use ric::flexran::FlexRanConfig;
 use ric::oran_host::{AlertManagerConfig, MAX_ALARM_ENDPOINTS, OranConfig};
-use ric::{LogControl, RicConfig};
+use ric::{LogControl, NonRtRic, RicConfig};
 use shared_store::StoreUrl;
 use slicing::RuleFile;
 use tracing::{info, warn};
@@ -83,6 +83,12 @@ pub struct Args {
     /// Alert manager of Prometheus that alarms are sent to, such as http://127.0.0.1:9093. [default: none]
     #[arg(long, help_heading = ORAN, value_name = "URL", value_parser = OranConfig::alert_manager)]
     alert_manager: Option<AlertManagerConfig>,
+    /// URL of a non-RT RIC that has enrichment information for xApps, such as http://127.0.0.1:8083; see docs/a1.md. [default: none]
+    #[arg(long, help_heading = ORAN, value_name = "URL", value_parser = NonRtRic::url)]
+    non_rt_ric: Option<String>,
+    /// URL at which the non-RT RIC reaches REST. [default: the address of --rest]
+    #[arg(long, help_heading = ORAN, value_name = "URL", value_parser = NonRtRic::url)]
+    non_rt_ric_callback: Option<String>,
     /// Event loops, each on a thread of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
@@ -258,6 +264,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Some(rest) => rest.address = address,
             None => config.rest = Some(rest::ServerConfig::new(address)),
         }
+    }
+    if let Some(url) = &args.non_rt_ric {
+        config.non_rt_ric.get_or_insert_with(|| NonRtRic::new(url)).url.clone_from(url);
+    }
+    match &mut config.non_rt_ric {
+        Some(_) if config.rest.is_none() => bail!("a non-RT RIC is given without REST, which it posts to: give --rest"),
+        Some(non_rt_ric) => non_rt_ric.callback = args.non_rt_ric_callback.clone().or(non_rt_ric.callback.take()),
+        None if args.non_rt_ric_callback.is_some() => {
+            bail!("--non-rt-ric-callback is given without a non-RT RIC: give --non-rt-ric")
+        }
+        None => {}
     }
     let rules = args.rest_rules.as_ref().or(config.rules_file.as_ref());
     config.rules = rules.map(|path| RuleFile::load(path)).transpose()?;

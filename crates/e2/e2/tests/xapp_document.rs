@@ -219,6 +219,8 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
             RicMessage::Request(RequestEvent::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted })
         ),
         ("Dropped", RicMessage::Dropped { reports: 300 }),
+        ("ToService", XappMessage::Service { kind: 20012, document: b"{}".to_vec() }),
+        ("FromService", RicMessage::Service { kind: 20010, document: b"{}" }),
         ("NodeLost", RicMessage::NodeLost(node)),
     ]
 }

@@ -155,6 +155,27 @@ fn indications_of_all_loops_are_traced() {
     assert_eq!(traces.try_iter().count(), 0, "each is traced once");
 }
 
+/// By default the number of links does not matter: no report crosses loops as long as no loop is busy.
+#[test]
+fn nodes_are_on_the_loop_of_their_consumer() {
+    const NODES: u32 = 20;
+    let [Placement { balance, .. }, ..] = placements();
+    let (sender, traces) = channel();
+    let affinity_links = ServerConfig::default().affinity_links;
+    let ric = Ric::prepared(ServerConfig { affinity_links, balance, ..free_ports() }, move |server| {
+        server.trace(1, Box::new(move |trace| sender.send(*trace).unwrap()));
+    });
+    let mut nodes: Vec<_> = (0..NODES).map(|number| node(&ric, number)).collect();
+    let mut xapp = session(&ric);
+    let ids: Vec<_> = (0..NODES).zip(&mut nodes).map(|(number, node)| subscribe(&mut xapp, node, number)).collect();
+    for (node, (_, request_id, action)) in nodes.iter_mut().zip(&ids) {
+        node.report(*request_id, *action, &0_u64.to_be_bytes());
+        let trace = traces.recv_timeout(PATIENCE).unwrap();
+        assert_eq!((trace.deliveries, trace.other_loops), (1, 0), "{trace:?}");
+    }
+    assert_eq!(ric.stop().moved_nodes, 0);
+}
+
 /// An xApp of the storm: subscribes, receives some reports and unsubscribes, repeatedly.
 fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool, rounds: &AtomicU64) {
     let names: Vec<_> = (1..=nodes).map(|number| node_id_of(&mut xapp, number)).collect();

@@ -1,6 +1,7 @@
 //! A map of several RICs in a real Redis that is paused, killed, and started with what it had before.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use shared_store::{MAX_CONTENT_OCTETS, SharedMap};
 use testkit::{Redis, eventually};
@@ -84,6 +85,8 @@ fn store_that_returns_to_an_earlier_state_gets_the_copy() {
     }
     assert!(one.handle().remove("removed"));
     eventually("the store", || entries(&redis) == ":1\r\n");
+    // the copy is read after each change
+    std::thread::sleep(Duration::from_millis(300));
     for words in [
         &["HSET", "{test-map},entries", "changed", "old", "removed", "x"][..],
         &["SET", "{test-map},version", &version],

@@ -13,12 +13,15 @@ measurements is an iterator; `ferric.aio` has the same for asyncio, and `ferric.
 
 from . import errors
 from ._ferric import (
+    A1Policies,
+    A1Policy,
     Batch,
     Cell,
     Configurations,
     ConflictQuestion,
     ConflictQuestions,
     Demo,
+    EiJob,
     EventFeed,
     HandoverRequest,
     HandoverRequests,
@@ -41,12 +44,15 @@ from ._ferric import (
 from .errors import Error
 
 __all__ = [
+    "A1Policies",
+    "A1Policy",
     "Batch",
     "Cell",
     "Configurations",
     "ConflictQuestion",
     "ConflictQuestions",
     "Demo",
+    "EiJob",
     "Error",
     "EventFeed",
     "HandoverRequest",

@@ -381,6 +381,8 @@ pub enum RefusalCode {
     NotAllowed = 13,
     /// The node reads slowly, and the xApp's share of what may wait to be sent to it is used up.
     NodeBusy = 14,
+    /// The RIC has no such service, or its program was built without it.
+    NoService = 15,
     /// No such question: it was answered, or its time is over.
     UnknownQuestion = 16,
 }
@@ -407,6 +409,7 @@ impl fmt::Display for RefusalCode {
                 "the rights of the xApp's certificate, or the rules of the RIC, do not allow this"
             }
             RefusalCode::UnknownQuestion => "no such question: it was answered, or its time is over",
+            RefusalCode::NoService => "the RIC has no such service",
         })
     }
 }
@@ -429,6 +432,7 @@ impl RefusalCode {
             12 => RefusalCode::Shared,
             13 => RefusalCode::NotAllowed,
             14 => RefusalCode::NodeBusy,
+            15 => RefusalCode::NoService,
             16 => RefusalCode::UnknownQuestion,
             _ => return None,
         })

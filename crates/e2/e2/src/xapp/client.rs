@@ -117,6 +117,13 @@ impl XappClient {
         XappMessage::Decide { question, accepts }.encode(out);
     }
 
+    /// Sends a message to a service of the RIC that is not E2. There is no ticket: the service answers by messages of its own.
+    ///
+    /// A document above 128 KiB makes the message invalid, and so does version 3 of the protocol: the RIC would end the session.
+    pub fn service(&mut self, kind: u32, document: &[u8], out: &mut Vec<u8>) {
+        XappMessage::Service { kind, document: document.to_vec() }.encode(out);
+    }
+
     fn ticket(&mut self) -> Ticket {
         self.next_ticket = self.next_ticket.wrapping_add(1);
         Ticket(self.next_ticket)

@@ -11,7 +11,7 @@ pub(crate) mod wire;
 
 pub use client::XappClient;
 pub(crate) use host::node_busy;
-pub use host::{FunctionHint, XappHost};
+pub use host::{FunctionHint, ServiceEvent, XappHost};
 pub use protocol::{
     ENVELOPE_OCTETS, Envelope, FunctionInfo, NodeInfo, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError,
     RicMessage, XappMessage,

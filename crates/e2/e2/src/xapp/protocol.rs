@@ -6,9 +6,10 @@ use e2ap::{Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevisio
 
 use crate::{NodeId, RefusalCode, RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket};
 
-/// The latest supported version of the protocol.
+/// The version of the protocol.
 pub const PROTOCOL_VERSION: u16 = 4;
-/// The earliest supported version: it has no arbiters.
+
+/// The oldest version that RIC and xApps support: it lacks [`XappMessage::Service`] and [`RicMessage::Service`].
 pub const OLDEST_PROTOCOL_VERSION: u16 = 3;
 
 /// The octets of an envelope before its PDU.
@@ -123,6 +124,13 @@ pub enum XappMessage {
         /// The service model's query definition.
         definition: Vec<u8>,
     },
+    /// A message for a service of the RIC that is not E2.
+    Service {
+        /// Which message of which service.
+        kind: u32,
+        /// Its content, up to 128 KiB.
+        document: Vec<u8>,
+    },
     /// Answer a change that a node requires.
     AnswerChange {
         /// The subscription.
@@ -179,6 +187,13 @@ pub enum RicMessage<'a> {
     Dropped {
         /// Their number so far in this session.
         reports: u64,
+    },
+    /// A message of a service of the RIC that is not E2.
+    Service {
+        /// Which message of which service.
+        kind: u32,
+        /// Its content, up to 128 KiB.
+        document: &'a [u8],
     },
     /// A message was refused; after `Version` and `Protocol` the RIC closes the association.
     Refused(RefusalCode),

@@ -24,6 +24,8 @@ pub(super) const MAX_REVISION: usize = 16;
 pub(super) const MAX_BLOB: usize = 1 << 20;
 /// Octets of each text of a question to an arbiter.
 pub(super) const MAX_TEXT: usize = 1024;
+/// Octets of a message of a service that is not E2.
+pub(super) const MAX_DOCUMENT: usize = 128 << 10;
 /// Functions of a node.
 pub(crate) const MAX_FUNCTIONS: usize = 256;
 /// Actions of an active subscription.
@@ -44,6 +46,7 @@ pub(super) mod kind {
     pub const MODIFY: u8 = 0x05;
     pub const QUERY: u8 = 0x06;
     pub const ANSWER_CHANGE: u8 = 0x07;
+    pub const TO_SERVICE: u8 = 0x08;
     pub const SET_ARBITER: u8 = 0x09;
     pub const DECIDE: u8 = 0x0A;
     pub const WELCOME: u8 = 0x81;
@@ -63,6 +66,7 @@ pub(super) mod kind {
     pub const MODIFIED: u8 = 0x8F;
     pub const QUERIED: u8 = 0x90;
     pub const CHANGE_REQUIRED: u8 = 0x91;
+    pub const FROM_SERVICE: u8 = 0x92;
     pub const CONTROL_ASKED: u8 = 0x93;
     pub const ARBITER_SET: u8 = 0x94;
     pub const DECIDED: u8 = 0x95;

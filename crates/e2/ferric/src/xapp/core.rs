@@ -16,6 +16,7 @@ use e2sm::common::RrcMessageId;
 use e2sm::{Arena, Wire, rc, slice};
 use per::Gather;
 
+use super::a1::{A1Policy, EiEvent, TypesReplies};
 use super::arbiter::{self, ConflictQuestion};
 use super::configuration::{self, CellConfiguration};
 use super::control::PendingControl;
@@ -61,6 +62,7 @@ pub(super) struct Core {
     pub queries: HashMap<Ticket, (String, Reply<Vec<CellQueried>>)>,
     /// Decisions on conflicts without an answer, by the number of the question, each with the name of the node.
     pub decisions: HashMap<u64, (String, Reply<()>)>,
+    pub ei_types: TypesReplies,
     /// The slices of nodes, as each has reported them last.
     pub slices: BTreeMap<NodeId, slice::IndicationMessage<'static>>,
     waiting: Vec<(Instant, Waiting)>,
@@ -108,6 +110,19 @@ pub(super) enum Purpose {
         buffer: Arc<Buffer<ConflictQuestion>>,
         session: Weak<Session>,
         deadline: Duration,
+    },
+    /// A1 policies of a type: without subscriptions, as all services.
+    A1Policies {
+        policy_type: i32,
+        buffer: Arc<Buffer<A1Policy>>,
+        session: Weak<Session>,
+        deadline: Duration,
+    },
+    /// A job of enrichment information.
+    EiJob {
+        job_id: String,
+        request: String,
+        buffer: Arc<Buffer<EiEvent>>,
     },
     /// Events of the session: without subscriptions.
     Events(Arc<Buffer<Event>>),
@@ -191,6 +206,7 @@ impl Core {
             controls: HashMap::new(),
             queries: HashMap::new(),
             decisions: HashMap::new(),
+            ei_types: TypesReplies::new(),
             slices: BTreeMap::new(),
             waiting: Vec::new(),
             has_changed: false,
@@ -302,6 +318,8 @@ impl Core {
                 Purpose::RrcMessages { buffer, .. } => buffer.end(error.clone()),
                 Purpose::Cpus { buffer, .. } => buffer.end(error.clone()),
                 Purpose::Conflicts { buffer, .. } => buffer.end(error.clone()),
+                Purpose::A1Policies { buffer, .. } => buffer.end(error.clone()),
+                Purpose::EiJob { buffer, .. } => buffer.end(error.clone()),
                 Purpose::Policy(_) | Purpose::HandoverRules(_) => {}
             }
         }
@@ -310,6 +328,7 @@ impl Core {
         self.controls.clear();
         self.queries.clear();
         self.decisions.clear();
+        self.ei_types.clear();
         self.waiting.clear();
     }
 
@@ -334,6 +353,8 @@ impl Core {
                 tracing::warn!(reports, "the RIC dropped reports: this xApp reads too slowly");
             }
             XappEvent::Disconnected { .. } => {
+                // dropped replies tell the handles
+                self.ei_types.clear();
                 if !std::mem::replace(&mut self.is_lost, true) {
                     self.tell(&Event::RicLost);
                     // the questions are lost with it
@@ -343,11 +364,16 @@ impl Core {
             }
             XappEvent::Reconnected(_) => {
                 self.is_lost = false;
+                if !self.purposes().all(|purpose| purpose.request_service(commands)) {
+                    self.handle_no_service();
+                }
                 self.tell(&Event::RicBack);
                 if self.is_arbiter() && !commands.set_arbiter(true) {
                     self.arbiter_set(Some(RefusalCode::Version));
                 }
             }
+            XappEvent::Service { kind, document } => self.handle_service(kind, document),
+            XappEvent::NoService => self.handle_no_service(),
             XappEvent::Verified { .. } => {}
         }
     }
@@ -377,6 +403,16 @@ impl Core {
         // at once: a subscription that was resumed by the RIC is recognised by its request
         self.subscribe_streams(commands);
         self.has_changed = true;
+    }
+
+    /// What the streams are for.
+    pub fn purposes(&self) -> impl Iterator<Item = &Purpose> {
+        self.streams.values().map(|stream| &stream.purpose)
+    }
+
+    /// Ends the streams of services that the RIC does not have.
+    pub fn end_services(&mut self) {
+        self.streams.retain(|_, stream| !stream.purpose.end_service());
     }
 
     /// Passes an event to the feeds of events.
@@ -499,6 +535,11 @@ impl Core {
     /// Removes a stream and its subscriptions.
     pub fn remove_stream(&mut self, commands: &mut Commands<'_>, id: StreamId) {
         let removed = self.streams.remove(&id);
+        if let Some(stream) = &removed
+            && !self.purposes().any(|other| other.has_job_of(&stream.purpose))
+        {
+            stream.purpose.withdraw_service(commands);
+        }
         let was_arbiter = removed.is_some_and(|stream| matches!(stream.purpose, Purpose::Conflicts { .. }));
         if was_arbiter && !self.is_arbiter() {
             // a RIC without arbiters has not admitted it
@@ -557,7 +598,9 @@ impl Core {
                 Purpose::Configuration { names, .. } => configuration::plan(node, names),
                 Purpose::RrcMessages { kinds, .. } => rrc::plan(node, kinds),
                 Purpose::Cpus { period_ms, .. } => cpu::plan(node, *period_ms),
-                Purpose::Events(_) | Purpose::Conflicts { .. } => Ok(Vec::new()),
+                Purpose::Events(_) | Purpose::Conflicts { .. } | Purpose::A1Policies { .. } | Purpose::EiJob { .. } => {
+                    Ok(Vec::new())
+                }
             };
             match planned {
                 Ok(mut planned) => {

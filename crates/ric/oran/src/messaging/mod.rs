@@ -18,6 +18,9 @@
 //! | A1_POLICY_REQ (20010) | RIC | sends a policy to the endpoints that take its type; feature `a1` |
 //! | A1_POLICY_RESP (20011) | xApp | notes what it says of a policy; feature `a1` |
 //! | A1_POLICY_QUERY (20012) | xApp | answers with the policies of a type; feature `a1` |
+//! | A1_EI_QUERY_ALL (20013) | xApp | answers with the types of enrichment information (20014); feature `a1` |
+//! | A1_EI_CREATE_JOB (20015) | xApp | creates or deletes an EI job; answers with 20016; feature `a1` |
+//! | A1_EI_DATA_DELIVERY (20017) | RIC | sends a result to the endpoints of the xApps of its job; feature `a1` |
 //!
 //! Answers use the connection of the request. Where several RICs share nodes, an xApp at one of them reaches the nodes of all: a
 //! subscription is set up by the RIC of its node, and a control is passed on to it. A message of another type has no route here: it is dropped and logged.
@@ -26,6 +29,8 @@
 //! another thread. Each connection is written once per iteration.
 
 mod alarms;
+#[cfg(feature = "a1")]
+mod enrichment;
 mod helpers;
 mod incoming;
 mod links;
@@ -267,6 +272,8 @@ pub(crate) struct Messaging {
     alarms: AlarmTraffic,
     #[cfg(feature = "a1")]
     policies: policies::Policies,
+    #[cfg(feature = "a1")]
+    enrichment: enrichment::Outboxes,
 }
 
 impl Messaging {
@@ -293,6 +300,8 @@ impl Messaging {
             alarms: AlarmTraffic::default(),
             #[cfg(feature = "a1")]
             policies: policies::Policies::default(),
+            #[cfg(feature = "a1")]
+            enrichment: enrichment::Outboxes::default(),
         };
         messaging.read_table();
         messaging
@@ -441,7 +450,10 @@ impl Iapp for Messaging {
                     self.endpoint_unreachable(endpoint);
                     self.remove_endpoint(endpoint, ric);
                     #[cfg(feature = "a1")]
-                    self.drop_policies_for(endpoint);
+                    {
+                        self.drop_policies_for(endpoint);
+                        self.end_jobs_of(endpoint);
+                    }
                     self.watch_anew(endpoint);
                 }
                 LinkEvent::Tick => {
@@ -458,7 +470,10 @@ impl Iapp for Messaging {
         self.follow_others(ric);
         self.send_answers();
         #[cfg(feature = "a1")]
-        self.deliver_policies();
+        {
+            self.deliver_policies();
+            self.deliver_enrichment();
+        }
     }
 
     fn on_iteration_end(&mut self) {

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "oran")]
 mod alarms;
+#[cfg(feature = "a1")]
+mod non_rt_ric;
 #[cfg(feature = "peers")]
 mod peers;
 #[cfg(feature = "redis")]
@@ -117,6 +119,10 @@ impl RicConfig {
         {
             config.peers = peers::config(&file)?;
         }
+        #[cfg(feature = "a1")]
+        {
+            config.non_rt_ric = non_rt_ric::config(&file)?;
+        }
         #[cfg(feature = "otlp")]
         {
             config.traces = traces::config(&file)?;
@@ -137,7 +143,7 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 20] = [
+    let features: [(&'static str, &str, bool); 21] = [
         ("flexran", "flexran", cfg!(feature = "flexran")),
         ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
         ("rmr", "oran", cfg!(feature = "oran")),
@@ -158,6 +164,7 @@ fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
         ("sdl", "sdl", cfg!(feature = "sdl")),
         ("peers", "peers", cfg!(feature = "peers")),
         ("traces", "otlp", cfg!(feature = "otlp")),
+        ("non_rt_ric", "a1", cfg!(feature = "a1")),
     ];
     match features.into_iter().find(|(key, _, is_built)| !is_built && file.contains(key)) {
         Some((key, feature, _)) => {

@@ -171,7 +171,7 @@ impl Replica {
         if *known != found {
             info!(store = %self.url, map = self.name, "the store has lost what RICs share: it gets the own copy");
             // another RIC may have restored and changed it since
-            self.restore(|key, content| Change::PutNew(key, content))?;
+            self.restore(Change::PutNew)?;
         } else if is_older {
             info!(store = %self.url, map = self.name, "the store has an earlier state of what RICs share: it gets the own copy");
             self.restore(Change::Put)?;
@@ -237,10 +237,11 @@ impl Replica {
     fn read(&mut self) -> Result<(), RedisError> {
         let version: Option<u64> = self.query(cmd("GET").arg(self.key("version")))?;
         let version = version.unwrap_or(0);
-        if version == self.version {
+        // an earlier version is found and corrected before the next read
+        if version <= self.version {
             return Ok(());
         }
-        if version.saturating_sub(self.version) > MAX_BEHIND {
+        if version - self.version > MAX_BEHIND {
             return self.read_all();
         }
         let mut command = cmd("ZRANGEBYSCORE");
