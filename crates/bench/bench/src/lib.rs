@@ -19,6 +19,8 @@ mod load;
 mod many;
 pub mod meter;
 mod mover;
+mod oran;
+pub mod oran_xapp;
 pub mod part;
 mod ping;
 pub mod pinger;
@@ -34,6 +36,7 @@ mod virtual_networks;
 
 pub use failover::{FailoverReport, FailoverRun, Times, failover};
 pub use mover::mover;
+pub use oran::{OranRelay, OranRelayRow, OranReport, OranSubscriptionRow, Percentiles, oran};
 pub use ping::{PingReport, PingRow, ping};
 pub use ran::{RanReport, RanRow, ran};
 pub use report::{AgentRow, Codec, E42Relay, Host, Idle, LoopsRow, Many, RelayRow, Report, ShmRelay, Storm};

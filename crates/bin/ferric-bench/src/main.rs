@@ -44,6 +44,21 @@ enum Command {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
         seconds: f64,
     },
+    /// xApps of the O-RAN reference platform: the relay over RMR, and subscriptions by REST.
+    ///
+    /// The relay to one xApp of 1 and 16 nodes, beside that to an xApp of ferric and over E42; 100 subscriptions per second beside 1 and
+    /// 100 xApps that receive reports. Takes about two minutes.
+    Oran {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Repetitions, which alternate between the cases; medians are shown.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+        /// Seconds of each repetition, 0.1 to 60.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
+        seconds: f64,
+    },
     /// Round trips of a ping between a controller and a node, by link and encoding.
     ///
     /// A bare echo over the same link is measured beside them. Takes a few seconds.
@@ -177,6 +192,9 @@ fn run(command: Command) -> anyhow::Result<()> {
                 outln!("{}", report.to_string().trim_end())
             }
             Ok(())
+        }
+        Command::Oran { json, repetitions, seconds } => {
+            print(&bench::oran(&ferric()?, repetitions.into(), seconds)?, json)
         }
         Command::Ping { json, rounds, pings } => print(&bench::ping(rounds.into(), pings.into())?, json),
         Command::Ran { json, repetitions, seconds } => print(&bench::ran(repetitions.into(), seconds)?, json),

@@ -57,7 +57,8 @@ pub enum HandlerStatus {
 pub(super) struct PolicyResponse {
     pub policy_type_id: i32,
     pub policy_instance_id: String,
-    /// The xApp.
+    /// The xApp. It need not say so where its name is known.
+    #[serde(default)]
     pub handler_id: String,
     pub status: HandlerStatus,
 }

@@ -266,6 +266,19 @@ impl Policies {
         Ok(handlers.values().any(|status| *status == HandlerStatus::Ok))
     }
 
+    /// Removes what an xApp has said. Returns of which types and instances.
+    pub fn remove_handler(&mut self, handler_id: &str) -> Vec<(i32, String)> {
+        let mut removed = Vec::new();
+        for (policy_type_id, of_type) in &mut self.types {
+            for (id, instance) in &mut of_type.instances {
+                if instance.handlers.remove(handler_id).is_some() {
+                    removed.push((*policy_type_id, id.clone()));
+                }
+            }
+        }
+        removed
+    }
+
     pub fn set_status(&mut self, response: &PolicyResponse) -> Result<(), PolicyError> {
         let PolicyResponse { policy_type_id, policy_instance_id, handler_id, status } = response;
         if !is_id(handler_id) {

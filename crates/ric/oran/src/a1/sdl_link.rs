@@ -149,7 +149,15 @@ fn restore(a1: &A1, handle: &Handle) {
     let read = move || {
         let policies = restored(&handle);
         if let Some(a1) = weak.upgrade() {
-            a1.policies().complete_with(policies);
+            let mut all = a1.policies();
+            all.complete_with(policies);
+            // xApps that have asked meanwhile
+            for policy_type_id in all.type_ids() {
+                for (policy_instance_id, payload) in all.instances(policy_type_id).into_iter().flatten() {
+                    let operation = Operation::Create;
+                    a1.follow_request(&PolicyRequest { operation, policy_type_id, policy_instance_id, payload });
+                }
+            }
             a1.0.is_restored.store(true, Ordering::Release);
         }
     };

@@ -100,10 +100,27 @@ impl A1 {
                     policies.create_type(id, document)?;
                 }
             }
-            (Some(instance), None, None) => policies.delete(id, instance),
+            (Some(instance), None, None) => {
+                let payload = policies.instance(id, instance).cloned();
+                policies.delete(id, instance);
+                if let Ok(payload) = payload {
+                    self.follow_request(&PolicyRequest {
+                        operation: Operation::Delete,
+                        policy_type_id: id,
+                        policy_instance_id: instance,
+                        payload: &payload,
+                    });
+                }
+            }
             (Some(instance), None, Some(content)) => {
                 let policy: Value = read(content)?;
-                policies.check(id, instance, &policy)?;
+                let operation = policies.check(id, instance, &policy)?;
+                self.follow_request(&PolicyRequest {
+                    operation,
+                    policy_type_id: id,
+                    policy_instance_id: instance,
+                    payload: &policy,
+                });
                 policies.put(id, instance, policy);
             }
             (Some(instance), Some(handler), content) => {

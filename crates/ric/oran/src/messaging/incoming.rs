@@ -26,6 +26,10 @@ const OF_RIC: &[MessageType] = &[
     MessageType::A1_POLICY_RESPONSE,
     #[cfg(feature = "a1")]
     MessageType::A1_POLICY_QUERY,
+    #[cfg(feature = "a1")]
+    MessageType::A1_EI_QUERY_ALL,
+    #[cfg(feature = "a1")]
+    MessageType::A1_EI_CREATE_JOB,
 ];
 
 /// The answer of a RIC that is well to a health check, as xApps write it.
@@ -66,6 +70,10 @@ impl Messaging {
             MessageType::A1_POLICY_RESPONSE => self.policy_response(connection, &message),
             #[cfg(feature = "a1")]
             MessageType::A1_POLICY_QUERY => self.policy_query(connection, &message),
+            #[cfg(feature = "a1")]
+            MessageType::A1_EI_QUERY_ALL | MessageType::A1_EI_CREATE_JOB => {
+                self.enrichment_request(connection, &message);
+            }
             kind => self.complain(connection, &format!("a message of type {kind} has no route here: it is dropped")),
         }
     }

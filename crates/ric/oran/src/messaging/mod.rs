@@ -16,6 +16,9 @@
 //! | A1_POLICY_REQ (20010) | RIC | sends a policy to the endpoints that take its type; feature `a1` |
 //! | A1_POLICY_RESP (20011) | xApp | notes what it says of a policy; feature `a1` |
 //! | A1_POLICY_QUERY (20012) | xApp | answers with the policies of a type; feature `a1` |
+//! | A1_EI_QUERY_ALL (20013) | xApp | answers with the types of enrichment information (20014); feature `a1` |
+//! | A1_EI_CREATE_JOB (20015) | xApp | creates or deletes an EI job; answers with 20016; feature `a1` |
+//! | A1_EI_DATA_DELIVERY (20017) | RIC | sends a result to the endpoints of the xApps of its job; feature `a1` |
 //!
 //! Answers use the connection of the request. Where several RICs share nodes, an xApp at one of them reaches the nodes of all: a
 //! subscription is set up by the RIC of its node, and a control is passed on to it. A message of another type has no route here: it is dropped and logged.
@@ -23,6 +26,8 @@
 //! The app runs on the event loop of the RIC with an epoll instance of its own, so that an indication takes no way through
 //! another thread. Each connection is written once per iteration.
 
+#[cfg(feature = "a1")]
+mod enrichment;
 mod helpers;
 mod incoming;
 mod links;
@@ -261,6 +266,8 @@ pub(crate) struct Messaging {
     port: Port,
     #[cfg(feature = "a1")]
     policies: policies::Policies,
+    #[cfg(feature = "a1")]
+    enrichment: enrichment::Outboxes,
 }
 
 impl Messaging {
@@ -286,6 +293,8 @@ impl Messaging {
             port,
             #[cfg(feature = "a1")]
             policies: policies::Policies::default(),
+            #[cfg(feature = "a1")]
+            enrichment: enrichment::Outboxes::default(),
         };
         messaging.read_table();
         messaging
@@ -433,7 +442,10 @@ impl Iapp for Messaging {
                 LinkEvent::Unreachable(endpoint) => {
                     self.remove_endpoint(endpoint, ric);
                     #[cfg(feature = "a1")]
-                    self.drop_policies_for(endpoint);
+                    {
+                        self.drop_policies_for(endpoint);
+                        self.end_jobs_of(endpoint);
+                    }
                     self.watch_anew(endpoint);
                 }
                 LinkEvent::Tick => {
@@ -448,7 +460,10 @@ impl Iapp for Messaging {
         self.follow_others(ric);
         self.send_answers();
         #[cfg(feature = "a1")]
-        self.deliver_policies();
+        {
+            self.deliver_policies();
+            self.deliver_enrichment();
+        }
     }
 
     fn on_iteration_end(&mut self) {

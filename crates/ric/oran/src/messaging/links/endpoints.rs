@@ -62,7 +62,11 @@ impl Links {
             return;
         };
         let Some(connection) = self.connections.get_mut(&connection_id) else { return };
-        match connection.link.send(StreamId(0), parts, class) {
+        let mut written = Ok(());
+        if !connection.is_full && connection.link.queued_octets() >= self.gather_octets {
+            written = connection.link.flush().map(|flushed| connection.is_full = flushed.waiting);
+        }
+        match written.and_then(|()| connection.link.send(StreamId(0), parts, class)) {
             Ok(sent) => {
                 endpoint.sent += u64::from(sent.queued);
                 endpoint.lost += u64::from(sent.dropped_reports);
