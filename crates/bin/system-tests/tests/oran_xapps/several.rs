@@ -343,3 +343,31 @@ fn redis_that_is_away_for_longer_than_the_time_to_live_changes_nothing() {
 fn redis_that_is_away_for_a_minute_changes_nothing() {
     redis_is_away_for(Duration::from_secs(60));
 }
+
+#[test]
+fn policy_reaches_own_xapps_at_each_ric() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let rics: Vec<_> = (0..2).map(|number| Member::start(&redis, number)).collect();
+    let line = format!("2 RICs share the nodes: {}, {}", rics[0].name, rics[1].name);
+    eventually("the RICs know each other", || log().matches(&line).count() == 2);
+    let xapps: Vec<_> = rics
+        .iter()
+        .map(|member| ferric::xapp::Ric::options().address(member.ric.xapp.to_string()).name("own").connect().unwrap())
+        .collect();
+    let mut streams: Vec<_> = xapps.iter().map(|xapp| xapp.a1_policies(20008).unwrap()).collect();
+    let of_type = json!({ "name": "n", "description": "d", "policy_type_id": 20008, "create_schema": {} });
+    rics[0].ric.rest.request("PUT", TYPE, of_type.clone()).expect(201);
+    rics[1].ric.rest.eventually(TYPE, |_| true);
+    rics[0].ric.rest.request("PUT", POLICY, json!({ "threshold": 5 })).expect(202);
+    for policies in &mut streams {
+        let policy = policies.next_within(testkit::PATIENCE).unwrap().unwrap();
+        assert_eq!((policy.id(), policy.json()), ("one", "{\"threshold\":5}"));
+    }
+    rics[1].ric.rest.request("DELETE", POLICY, None).expect(202);
+    for policies in &mut streams {
+        let policy = policies.next_within(testkit::PATIENCE).unwrap().unwrap();
+        assert_eq!(policy.operation(), ferric::xapp::PolicyOperation::Delete);
+        policy.accept().unwrap();
+        assert!(policies.try_next().unwrap().is_none(), "it comes once");
+    }
+}
