@@ -56,6 +56,8 @@ pub mod oran_host;
 mod otlp;
 #[cfg(feature = "peers")]
 mod peers;
+#[cfg(feature = "rest")]
+mod write_audit;
 
 use std::borrow::Cow;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -138,6 +138,10 @@ impl Supervisor {
             bus.watch(
                 self.registry.iter().filter_map(|(_, of)| of.rmr.clone().filter(|_| of.host.is_none())).collect(),
             );
+            // an xApp on this host reaches RMR from the address of RMR, and REST over loopback
+            let own = [Some(Ipv4Addr::LOCALHOST.into()), self.rmr.map(|rmr| rmr.ip())];
+            let own: Vec<_> = own.into_iter().flatten().collect();
+            bus.set_named(self.registry.named(&own));
         }
     }
 

@@ -309,7 +309,7 @@ mod tests {
 
     use super::super::cgroup::Limits;
     use super::*;
-    use crate::messaging::Health;
+    use crate::messaging::{Health, NamedXapp};
 
     /// Answers health checks as it is told.
     struct Answering(Option<Health>);
@@ -318,6 +318,8 @@ mod tests {
         fn set_routes(&self, _: Vec<String>) {}
 
         fn watch(&self, _: Vec<String>) {}
+
+        fn set_named(&self, _: Vec<NamedXapp>) {}
 
         fn health(&self, _: &str) -> Option<Health> {
             self.0

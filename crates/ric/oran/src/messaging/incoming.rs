@@ -2,19 +2,20 @@
 
 use std::time::Instant;
 
-use ferric::e2::Misuse;
-use ferric::e2ap::{Cause, CauseMisc, CauseRicRequest, Version};
+use ferric::e2::{Lacking, Misuse};
+use ferric::e2ap::Version;
 use ferric::link::Class;
 use ferric::server::IappContext;
 use log_lines::{Host, escaped};
 use rmr::{Header, Message, MessageType, NO_SUBSCRIPTION, TableEvent, TableText, TableUpdate};
 use tracing::{info, warn};
 
-use super::links::{ConnectionId, EndpointId};
-use super::merging::Holder;
+use super::links::{ConnectionId, EndpointId, Purpose};
 use super::pdus::{self, Answer, Reference};
-use super::subscribing::{Owner, Refused};
-use super::{HEALTH_PERIOD, Health, Messaging, PendingControl, ReplyTo, endpoint_name};
+use super::rights::Sender;
+use super::subscribing::{Refusal, RmrRequest};
+use super::quotas::TABLES_PER_SECOND;
+use super::{HEALTH_PERIOD, Health, Messaging, PendingControl, ReplyTo};
 
 /// The types of messages that go to the RIC.
 const OF_RIC: &[MessageType] = &[
@@ -98,6 +99,10 @@ impl Messaging {
     /// Handles a request for the route table.
     fn table_request(&mut self, connection: ConnectionId, request: &Message<'_>) {
         let Some((_, host, _)) = self.links.ends(connection) else { return };
+        if self.table_requests.take(host, Instant::now()).is_err() {
+            let why = format!("a request for a route table is dropped: its host sends more than {TABLES_PER_SECOND} per second");
+            return self.complain(connection, &why);
+        }
         if self.links.log().allow(host) {
             let payload = String::from_utf8_lossy(request.payload);
             let name = payload.split(['\0', ' ']).next().unwrap_or_default();
@@ -133,10 +138,10 @@ impl Messaging {
         if let Some(endpoints) = self.port.take_watched() {
             let mut former = std::mem::take(&mut self.watched);
             for name in endpoints {
-                let of = former.remove(&name).unwrap_or_else(|| (self.links.hold(&name), None));
+                let of = former.remove(&name).unwrap_or_else(|| (self.links.hold(&name, Purpose::Health), None));
                 self.watched.insert(name, of);
             }
-            former.into_values().for_each(|(endpoint, _)| self.links.release(endpoint));
+            former.into_values().for_each(|(endpoint, _)| self.links.release(endpoint, Purpose::Health));
         }
     }
 
@@ -161,8 +166,8 @@ impl Messaging {
     pub(super) fn watch_anew(&mut self, endpoint: EndpointId) {
         let name = self.watched.iter().find(|(_, (id, _))| *id == endpoint).map(|(name, _)| name.clone());
         if let Some(name) = name {
-            self.links.release(endpoint);
-            let of = (self.links.hold(&name), None);
+            self.links.release(endpoint, Purpose::Health);
+            let of = (self.links.hold(&name, Purpose::Health), None);
             self.watched.insert(name, of);
         }
     }
@@ -202,7 +207,7 @@ impl Messaging {
     fn health(&mut self, connection: ConnectionId, message: &Message<'_>) {
         // the answer comes on the connection of the request, or on one that the xApp has opened
         let endpoint = self.links.endpoint_of(connection).map(str::to_owned);
-        let endpoint = endpoint.or_else(|| self.endpoint_of_sender(connection, message));
+        let endpoint = endpoint.or_else(|| self.sender(connection, message)?.endpoint());
         let Some(endpoint) = endpoint.filter(|endpoint| self.links.endpoint(endpoint).is_some()) else { return };
         let is_well = message.payload.starts_with(b"OK");
         let before = self.port.set_health(endpoint, Health { is_well, answered: Instant::now() });
@@ -221,9 +226,10 @@ impl Messaging {
     fn control(&mut self, connection: ConnectionId, message: &Message<'_>, ric: &mut IappContext<'_>) {
         let node = self.node(message.meid());
         let version = node.map_or(Version::V2_03, |(_, version)| version);
-        let sender = self.endpoint_of_sender(connection, message);
-        let sender = sender.or_else(|| self.links.ends(connection).map(|(_, host, _)| host.to_string()));
-        let sender = format!("rmr:{}", sender.unwrap_or_default());
+        let Some(sender) = self.sender(connection, message) else { return };
+        self.take_access(ric);
+        let octets = message.payload.len();
+        let admitted = self.control_quota.take(sender, octets, Instant::now());
         let sent = pdus::with_control(message.payload, version, |request| {
             let reference = Reference {
                 request_id: request.request_id,
@@ -231,12 +237,23 @@ impl Messaging {
                 call_process_id: request.call_process_id.as_ref().map(|id| id.to_cow().into_owned()),
                 version,
             };
-            let sent = match node {
-                Some((node, _)) => ric.relay_control_of(&sender, node, request),
-                None => Err(Misuse::UnknownNode),
+            let sent = match (node, admitted) {
+                (_, Err(exceeded)) => Err(Refusal::Quota(exceeded)),
+                (None, _) => Err(Refusal::Misuse(Misuse::UnknownNode)),
+                (Some((node, _)), Ok(())) => {
+                    let sent = ric.relay_control_of(self.access.identity(sender), node, request);
+                    sent.map_err(|misuse| match misuse {
+                        Misuse::NotAllowed => Refusal::Right { sender, lacking: Lacking::Control },
+                        other => Refusal::Misuse(other),
+                    })
+                }
             };
             (reference, sent)
         });
+        let is_sent = matches!(sent, Ok((_, Ok(_))));
+        if admitted.is_ok() && !is_sent {
+            self.control_quota.ended(sender, octets);
+        }
         let (reference, sent) = match sent {
             Ok(sent) => sent,
             Err(why) => return self.complain(connection, &format!("a control is dropped: {why}")),
@@ -244,11 +261,19 @@ impl Messaging {
         let reply = ReplyTo::of(connection, message);
         match sent {
             Ok(ticket) => {
-                self.controls.insert(ticket, PendingControl { reply, reference });
+                self.controls.insert(ticket, PendingControl { reply, reference, sender, octets });
             }
-            Err(misuse) => {
-                self.complain(connection, &format!("a control for `{}` is refused: {misuse}", message.meid()));
-                if let Some(answer) = pdus::control_refusal(&reference, cause_of(misuse)) {
+            Err(refusal) => {
+                let cause = refusal.cause();
+                if let Some(count) = self.refusals.note(sender) {
+                    let of = format!("function {} of `{}`", reference.function.0, message.meid());
+                    let what = format!("a control for {of} is refused: {refusal} ({count} refusals of it so far)");
+                    self.complain(connection, &what);
+                    if let Refusal::Quota(exceeded) = &refusal {
+                        self.audit.control_over_quota(sender, message.meid(), reference.function.0, exceeded, count);
+                    }
+                }
+                if let Some(answer) = pdus::control_refusal(&reference, cause) {
                     self.answer(&reply, i32::from(reference.request_id.instance), &answer);
                 }
             }
@@ -262,43 +287,30 @@ impl Messaging {
             Ok(content) => content,
             Err(why) => return self.complain(connection, &format!("a subscription request is dropped: {why}")),
         };
+        let Some(sender) = self.sender(connection, message) else { return };
+        self.take_access(ric);
         let reference =
             Reference { request_id: content.request_id, function: content.function, call_process_id: None, version };
         let actions: Vec<_> = content.spec.actions.iter().map(|action| action.id).collect();
         let reply = ReplyTo::of(connection, message);
-        let endpoint = self.endpoint_of_sender(connection, message);
-        let refused = match (node, endpoint) {
-            (Some((node, _)), Some(endpoint)) => {
-                let endpoint = Some(self.links.hold(&endpoint));
-                let owner = Owner::Rmr { reply: Some(reply), reference: reference.clone() };
-                match self.subscribe(node, content.function, content.spec, Holder { endpoint, owner }, ric) {
+        let answer_to = ReplyTo::of(connection, message);
+        let refusal = match node {
+            None => Refusal::Misuse(Misuse::UnknownNode),
+            Some((node, _)) => {
+                let request = RmrRequest { sender, reply, reference: reference.clone(), function: content.function };
+                match self.subscribe_rmr(node, request, content.spec, ric) {
                     Ok(()) => return,
-                    Err(refused) => {
-                        let Refused { holder, misuse } = *refused;
-                        if let Some(endpoint) = holder.endpoint {
-                            self.links.release(endpoint);
-                        }
-                        self.complain(
-                            connection,
-                            &format!("a subscription for `{}` is refused: {misuse}", message.meid()),
-                        );
-                        let Owner::Rmr { reply: Some(reply), .. } = holder.owner else { return };
-                        (reply, cause_of(misuse))
-                    }
+                    Err(refusal) => refusal,
                 }
             }
-            (None, _) => {
-                self.complain(connection, &format!("a subscription is refused: there is no node `{}`", message.meid()));
-                (reply, Cause::Misc(CauseMisc::Unspecified))
-            }
-            (Some(_), None) => {
-                self.complain(connection, "a subscription is refused: its message does not state the port of the xApp");
-                (reply, Cause::Misc(CauseMisc::Unspecified))
-            }
         };
-        let (reply, cause) = refused;
-        if let Some(answer) = pdus::subscription_failure(&reference, cause, &actions) {
-            self.answer(&reply, NO_SUBSCRIPTION, &answer);
+        if let Some(count) = self.refusals.note(sender) {
+            let of = format!("function {} of `{}`", reference.function.0, message.meid());
+            let what = format!("a subscription to {of} is refused: {refusal} ({count} refusals of it so far)");
+            self.complain(connection, &what);
+        }
+        if let Some(answer) = pdus::subscription_failure(&reference, refusal.cause(), &actions) {
+            self.answer(&answer_to, NO_SUBSCRIPTION, &answer);
         }
     }
 
@@ -308,13 +320,15 @@ impl Messaging {
             Ok(ids) => ids,
             Err(why) => return self.complain(connection, &format!("a deletion is dropped: {why}")),
         };
-        let endpoint = self.endpoint_of_sender(connection, message);
-        let is_known = endpoint.is_some_and(|endpoint| self.unsubscribe_rmr(&endpoint, request_id, function, ric));
+        let Some(sender) = self.sender(connection, message) else { return };
+        // a subscription of another xApp is none that it could delete
+        let is_known = self.unsubscribe_rmr(sender, request_id, function, ric);
         if !is_known {
-            self.complain(
-                connection,
-                &format!("a deletion is refused: it has no subscription {}", request_id.instance),
-            );
+            let why = format!("it has no subscription {}", request_id.instance);
+            self.audit.deletion(sender, "rmr", &request_id.instance.to_string(), Some(&why));
+            if let Some(count) = self.refusals.note(sender) {
+                self.complain(connection, &format!("a deletion is refused: {why} ({count} refusals of it so far)"));
+            }
         }
         let reference = Reference { request_id, function, call_process_id: None, version };
         if let Some(answer) = pdus::deletion_answer(&reference, is_known) {
@@ -322,23 +336,11 @@ impl Messaging {
         }
     }
 
-    /// The endpoint at which the sender of a message receives: the host that it is, and the port that it states.
-    fn endpoint_of_sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<String> {
+    /// Who sends a message: the host of its connection, and the port that it states.
+    fn sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<Sender> {
         let (_, _, address) = self.links.ends(connection)?;
         let stated = [message.source_address(), message.source()];
-        let port = stated.iter().find_map(|source| source.rsplit_once(':')?.1.parse::<u16>().ok())?;
-        Some(endpoint_name(&address?.to_canonical().to_string(), port)).filter(|_| port != 0)
-    }
-}
-
-/// The E2AP cause that is nearest to the reason of a refusal.
-fn cause_of(misuse: Misuse) -> Cause {
-    match misuse {
-        Misuse::UnknownFunction => Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid),
-        Misuse::TooManyRequests | Misuse::NodeBusy | Misuse::NoRequestId => {
-            Cause::Misc(CauseMisc::ControlProcessingOverload)
-        }
-        Misuse::BadActions => Cause::RicRequest(CauseRicRequest::ActionNotSupported),
-        _ => Cause::Misc(CauseMisc::Unspecified),
+        let port = stated.iter().find_map(|source| source.rsplit_once(':')?.1.parse::<u16>().ok());
+        Some(Sender::new(address?, port))
     }
 }

@@ -17,7 +17,7 @@ use tracing::{info, warn};
 
 use super::helpers::Helpers;
 use endpoints::Endpoint;
-pub(crate) use endpoints::{EndpointId, EndpointState, UNREACHABLE};
+pub(crate) use endpoints::{EndpointId, EndpointState, Purpose, UNREACHABLE};
 
 /// The tokens of what is no connection.
 const LISTENER: u64 = u64::MAX;

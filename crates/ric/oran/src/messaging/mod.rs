@@ -30,6 +30,9 @@ mod pdus;
 #[cfg(feature = "a1")]
 mod policies;
 mod port;
+mod quotas;
+mod rights;
+mod share_audit;
 mod subscribing;
 #[cfg(test)]
 mod tests;
@@ -37,24 +40,32 @@ mod tests;
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use audit::AuditLog;
 use ferric::e2::{Indication, Node, NodeId, RequestEvent, SubscriptionId, Ticket};
 use ferric::e2ap::{RicIndicationType, Version};
 use ferric::link::{Address, Class, Config, Framing, Listener, MemoryBudget};
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use iapp_rest::{Job, add_iapp};
-use rest::RequestQueue;
+use rest::{RateLimit, RequestQueue};
+use log_lines::Host;
 use rmr::{CONTROL_PORT, Header, MessageType, TableReader, message};
 use tracing::{info, warn};
 
 use crate::names::ran_name;
+use share_audit::ShareAudit;
 use helpers::Helpers;
 use links::{ConnectionId, EndpointId, Limits, LinkEvent, Links};
 use merging::Merging;
 use pdus::Reference;
 pub use port::Health;
 use port::Port;
+use quotas::{ControlQuota, MAX_SHARES, Refusals, Shares, TABLES_PER_SECOND};
+pub(crate) use rights::Sender;
+use rights::Access;
+pub use rights::{NamedXapp, RmrEntry, RmrPeer};
 use subscribing::{Owner, Records};
 
 /// How often xApps are asked for their health.
@@ -65,12 +76,16 @@ const BUDGET_OCTETS: usize = 256 << 20;
 const MESSAGE_OVERHEAD_OCTETS: usize = 16 << 10;
 
 /// Where xApps connect over RMR.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct MessagingConfig {
     /// The address: `tcp://`.
     pub address: Address,
     /// Records for the route tables of xApps beside those of the RIC, such as `mse|30000|-1|other-xapp:4560`.
     pub routes: Vec<String>,
+    /// What each xApp may do; one that no rule names may do nothing. `None`: every xApp may do everything.
+    pub rights: Option<Vec<RmrEntry>>,
+    /// The audit log that takes what xApps subscribe to. Default: none.
+    pub audit: Option<AuditLog>,
 }
 
 impl MessagingConfig {
@@ -153,7 +168,10 @@ impl MessagingSetup {
         let links = Links::new(listener, self.link, self.limits, helpers, log).map_err(system)?;
         server.wake_iapps_on(links.descriptor())?;
         let port = Port::new(server.iapp_waker()?);
-        let queue = add_iapp(server, Messaging::new(links, port.clone(), self.config.routes))?;
+        let MessagingConfig { routes, rights, audit, .. } = self.config;
+        let access = Access { rules: rights.map(Arc::from), named: Vec::new() };
+        let messaging = Messaging::new(links, port.clone(), routes, access, ShareAudit(audit));
+        let queue = add_iapp(server, messaging)?;
         Ok(MessagingHandle { address, queue, port })
     }
 }
@@ -184,6 +202,16 @@ impl MessagingHandle {
         self.port.watch(endpoints);
     }
 
+    /// Replaces the xApps that rules of rights may name.
+    pub fn set_named(&self, xapps: Vec<NamedXapp>) {
+        self.port.set_named(xapps);
+    }
+
+    /// Replaces the rights of xApps. Subscriptions of xApps that have no right to them any more end.
+    pub fn set_rights(&self, rights: Option<Vec<RmrEntry>>) {
+        self.port.set_rights(rights);
+    }
+
     /// What an endpoint has answered last; `None` if it was not asked, or has not answered.
     #[must_use]
     pub fn health(&self, endpoint: &str) -> Option<Health> {
@@ -204,6 +232,8 @@ struct ReplyTo {
 struct PendingControl {
     reply: ReplyTo,
     reference: Reference,
+    sender: Sender,
+    octets: usize,
 }
 
 /// Where the indications of a subscription go.
@@ -240,12 +270,20 @@ pub(crate) struct Messaging {
     /// Endpoints that are connected for their health, with the connection on which they were asked first.
     watched: HashMap<String, (EndpointId, Option<ConnectionId>)>,
     port: Port,
+    access: Access,
+    audit: ShareAudit,
+    /// The shares of subscriptions that each sender has, and the number of the last one over RMR.
+    shares: Shares,
+    last_share: u64,
+    control_quota: ControlQuota,
+    table_requests: RateLimit<Host>,
+    refusals: Refusals,
     #[cfg(feature = "a1")]
     policies: policies::Policies,
 }
 
 impl Messaging {
-    fn new(links: Links, port: Port, table_records: Vec<String>) -> Self {
+    fn new(links: Links, port: Port, table_records: Vec<String>, access: Access, audit: ShareAudit) -> Self {
         let table = TableReader::new(links.own_names());
         let mut messaging = Messaging {
             links,
@@ -264,6 +302,13 @@ impl Messaging {
             asked: Instant::now(),
             watched: HashMap::new(),
             port,
+            access,
+            audit,
+            shares: Shares::new("subscriptions", MAX_SHARES),
+            last_share: 0,
+            control_quota: ControlQuota::default(),
+            table_requests: RateLimit::new(TABLES_PER_SECOND),
+            refusals: Refusals::default(),
             #[cfg(feature = "a1")]
             policies: policies::Policies::default(),
         };
@@ -337,13 +382,15 @@ impl Messaging {
             RequestEvent::SubscriptionResumed { subscription, node, .. } => {
                 if let Some(id) = self.merging.find(*subscription) {
                     self.merging.move_to(id, *node);
+                    self.end_without_right(&[id], ric);
                 }
             }
             RequestEvent::SubscriptionEnded { subscription, end } => self.subscription_ended(*subscription, *end),
             RequestEvent::Controlled { ticket, outcome } => {
-                if let Some(PendingControl { reply, reference }) = self.controls.remove(ticket)
-                    && let Some(answer) = pdus::control_answer(&reference, outcome)
-                {
+                let Some(control) = self.controls.remove(ticket) else { return };
+                let PendingControl { reply, reference, sender, octets } = control;
+                self.control_quota.ended(sender, octets);
+                if let Some(answer) = pdus::control_answer(&reference, outcome) {
                     self.answer(&reply, i32::from(reference.request_id.instance), &answer);
                 }
             }
@@ -386,7 +433,7 @@ impl Iapp for Messaging {
             match event {
                 LinkEvent::Message(connection, octets) => self.message(connection, &octets, ric),
                 LinkEvent::Closed(connection) => {
-                    self.controls.retain(|_, of| of.reply.connection != connection);
+                    // its controls stay until their outcome: they count as long as they occupy the RIC
                     self.table_readers.remove(&connection);
                 }
                 LinkEvent::Unreachable(endpoint) => {
@@ -398,6 +445,7 @@ impl Iapp for Messaging {
                 LinkEvent::Tick => {
                     // not for each registration: a table may be long
                     self.take_registrations();
+                    self.take_access(ric);
                     self.tick();
                 }
             }

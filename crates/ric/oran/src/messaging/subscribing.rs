@@ -1,42 +1,139 @@
 //! Subscriptions of xApps, by REST and over RMR.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ferric::e2::{Misuse, NodeId, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
-use ferric::e2ap::{Cause, RanFunctionId, RicActionId, RicRequestId};
+use ferric::e2::{Lacking, Misuse, NodeId, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use ferric::e2ap::{Cause, CauseMisc, CauseRicRequest, RanFunctionId, RicActionId, RicRequestId};
 use ferric::server::IappContext;
 use log_lines::Host;
 use rest::{Problem, StatusCode};
 use rmr::NO_SUBSCRIPTION;
 use tracing::{info, warn};
 
-use super::links::EndpointId;
+use super::share_audit::AskedShare;
+use super::links::{EndpointId, Purpose};
 use super::merging::{Active, Holder, Merged, MergedId};
 use super::pdus::{self, Reference};
+use super::quotas::Exceeded;
+use super::rights::Sender;
 use super::{Messaging, ReplyTo};
 use crate::subscription::document::{Instance, Notification, Overview, Params};
 use crate::subscription::{MAX_OF_HOST_PERCENT, MAX_SUBSCRIPTIONS, NOTIFICATION_PATH};
 
 /// Whose a share of a subscription is.
 #[derive(Debug)]
-pub(super) enum Owner {
-    /// That of a record of REST.
+pub(super) struct Owner {
+    /// Who has requested it.
+    pub sender: Sender,
+    /// Its name in the audit log.
+    pub share: String,
+    /// How it was requested.
+    pub way: Way,
+}
+
+/// How a share was requested.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// By a record of REST.
     Rest {
         /// The record.
         record: u64,
         /// The xApp's number for it.
         xapp_instance: u16,
     },
-    /// That of a message.
+    /// By a message.
     Rmr {
         /// To whom the answer goes, until it was sent.
         reply: Option<ReplyTo>,
         /// What the request refers to.
         reference: Reference,
     },
+}
+
+impl Owner {
+    fn is_rmr(&self) -> bool {
+        matches!(self.way, Way::Rmr { .. })
+    }
+}
+
+/// A request to subscribe over RMR.
+pub(super) struct RmrRequest {
+    pub sender: Sender,
+    pub reply: ReplyTo,
+    pub reference: Reference,
+    pub function: RanFunctionId,
+}
+
+/// Why an xApp's request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It lacks a right.
+    Right { sender: Sender, lacking: Lacking },
+    /// It has its share.
+    Quota(Exceeded),
+    /// There is no room for its endpoint.
+    Endpoints(String),
+    /// It has not stated where it receives.
+    NoPort,
+    /// The RIC does not do it.
+    Misuse(Misuse),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Right { sender, lacking } => write!(
+                f,
+                "the xApp at {sender} has no right `{}` to it; to permit it, add the grant to `[[xapp_rights]]` with rmr = \"{sender}\" or \
+                 the name of the xApp",
+                lacking.name()
+            ),
+            Refusal::Quota(exceeded) => exceeded.fmt(f),
+            Refusal::Endpoints(why) => f.write_str(why),
+            Refusal::NoPort => f.write_str("its message does not state the port of the xApp"),
+            Refusal::Misuse(misuse) => misuse.fmt(f),
+        }
+    }
+}
+
+impl Refusal {
+    /// The E2AP cause that is nearest to it.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Refusal::Right { .. } | Refusal::Misuse(Misuse::NotAllowed) => Cause::Misc(CauseMisc::OmIntervention),
+            Refusal::Quota(_)
+            | Refusal::Endpoints(_)
+            | Refusal::Misuse(Misuse::TooManyRequests | Misuse::NodeBusy | Misuse::NoRequestId) => {
+                Cause::Misc(CauseMisc::ControlProcessingOverload)
+            }
+            Refusal::Misuse(Misuse::UnknownFunction) => Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid),
+            Refusal::Misuse(Misuse::BadActions) => Cause::RicRequest(CauseRicRequest::ActionNotSupported),
+            Refusal::NoPort | Refusal::Misuse(_) => Cause::Misc(CauseMisc::Unspecified),
+        }
+    }
+
+    /// Its answer by REST.
+    fn problem(&self, at: u16) -> Problem {
+        let detail = format!("subscription {at}: {self}");
+        match self {
+            Refusal::Right { .. } => Problem::new(StatusCode::FORBIDDEN, detail),
+            _ => Problem::unavailable(detail),
+        }
+    }
+}
+
+/// A share that is asked for.
+struct NewShare {
+    node: NodeId,
+    function: RanFunctionId,
+    spec: SubscriptionSpec,
+    owner: Owner,
+    /// Where its indications go.
+    endpoint: Option<String>,
 }
 
 /// A subscription by REST: several of the RIC.
@@ -97,12 +194,6 @@ pub(crate) struct Accepted {
     node: NodeId,
 }
 
-/// A share that the RIC has refused.
-pub(super) struct Refused {
-    pub holder: Holder<Owner>,
-    pub misuse: Misuse,
-}
-
 /// Why a subscription has no effect, for an xApp.
 struct Fault {
     text: String,
@@ -112,18 +203,43 @@ struct Fault {
 }
 
 impl Messaging {
+    /// Refuses what a sender has no right to, or no room for.
+    fn check_share(
+        &self,
+        sender: Sender,
+        (node, function): (NodeId, RanFunctionId),
+        spec: &SubscriptionSpec,
+        endpoint: Option<&str>,
+        ric: &IappContext<'_>,
+    ) -> Result<(), Refusal> {
+        if let (Some(rights), Some(node)) = (self.access.rights_of(sender), ric.node(node)) {
+            let kinds = spec.actions.iter().map(|action| action.kind);
+            let lacking = rights.may_subscribe(node, function, kinds);
+            lacking.map_err(|lacking| Refusal::Right { sender, lacking })?;
+        }
+        endpoint.map_or(Ok(()), |endpoint| self.links.check_room(endpoint)).map_err(Refusal::Endpoints)?;
+        self.shares.check(sender, 1).map_err(Refusal::Quota)
+    }
+
     /// Adds a share of a subscription, and subscribes if it is the first one.
-    ///
-    /// # Errors
-    /// If the RIC refuses it, with the share.
-    pub(super) fn subscribe(
-        &mut self,
-        node: NodeId,
-        function: RanFunctionId,
-        spec: SubscriptionSpec,
-        holder: Holder<Owner>,
-        ric: &mut IappContext<'_>,
-    ) -> Result<(), Box<Refused>> {
+    fn subscribe(&mut self, new: NewShare, ric: &mut IappContext<'_>) -> Result<(), Refusal> {
+        let NewShare { node, function, spec, owner, endpoint } = &new;
+        let checked = self.check_share(owner.sender, (*node, *function), spec, endpoint.as_deref(), ric);
+        let asked = AskedShare {
+            sender: owner.sender,
+            by: if owner.is_rmr() { "rmr" } else { "rest" },
+            share: &owner.share,
+            node: self.names.get(node).map_or("", String::as_str),
+            function: function.0,
+            actions: spec.actions.len(),
+            rights: self.access.rights_of(owner.sender).as_deref(),
+        };
+        self.audit.asked(&asked, checked.as_ref().err().map(Refusal::to_string).as_deref());
+        checked?;
+        self.shares.take(owner.sender, 1).map_err(Refusal::Quota)?;
+        let NewShare { node, function, spec, owner, endpoint } = new;
+        let endpoint = endpoint.map(|endpoint| self.links.hold(&endpoint, Purpose::Indications));
+        let holder = Holder { endpoint, owner };
         let spec = Arc::new(spec);
         if let Some(id) = self.merging.equal(node, function, &spec) {
             self.note_share(&holder.owner, id);
@@ -146,12 +262,41 @@ impl Messaging {
                 }
                 Ok(())
             }
-            Err(misuse) => Err(Box::new(Refused { holder, misuse })),
+            Err(misuse) => {
+                self.release(&holder, &misuse.to_string());
+                Err(Refusal::Misuse(misuse))
+            }
         }
     }
 
+    /// Gives back what a share has that is no more.
+    fn release(&mut self, holder: &Holder<Owner>, why: &str) {
+        if let Some(endpoint) = holder.endpoint {
+            self.links.release(endpoint, Purpose::Indications);
+        }
+        let Owner { sender, share, .. } = &holder.owner;
+        self.shares.give_back(*sender, 1);
+        self.audit.outcome(share, *sender, why);
+    }
+
+    /// Subscribes for a request over RMR.
+    pub(super) fn subscribe_rmr(
+        &mut self,
+        node: NodeId,
+        request: RmrRequest,
+        spec: SubscriptionSpec,
+        ric: &mut IappContext<'_>,
+    ) -> Result<(), Refusal> {
+        let RmrRequest { sender, reply, reference, function } = request;
+        let endpoint = Some(sender.endpoint().ok_or(Refusal::NoPort)?);
+        self.last_share += 1;
+        let share = format!("rmr-{}", self.last_share);
+        let owner = Owner { sender, share, way: Way::Rmr { reply: Some(reply), reference } };
+        self.subscribe(NewShare { node, function, spec, owner, endpoint }, ric)
+    }
+
     fn note_share(&mut self, owner: &Owner, id: MergedId) {
-        if let Owner::Rest { record, xapp_instance } = owner
+        if let Way::Rest { record, xapp_instance } = &owner.way
             && let Some(record) = self.records.all.get_mut(record)
         {
             record.shares.insert(*xapp_instance, id);
@@ -188,13 +333,14 @@ impl Messaging {
     /// Tells an xApp that its share is active.
     fn report_active(&mut self, id: MergedId, at: usize, active: &Active) {
         let Some(holder) = self.merging.get_mut(id).and_then(|merged| merged.holders.get_mut(at)) else { return };
-        match &mut holder.owner {
-            Owner::Rest { record, xapp_instance } => {
+        self.audit.outcome(&holder.owner.share, holder.owner.sender, "active");
+        match &mut holder.owner.way {
+            Way::Rest { record, xapp_instance } => {
                 let (record, xapp_instance) = (*record, *xapp_instance);
                 let instance = Instance::active(xapp_instance, active.request_id.instance, &active.not_admitted);
                 self.notify(record, instance);
             }
-            Owner::Rmr { reply, reference } => {
+            Way::Rmr { reply, reference } => {
                 let answer =
                     pdus::subscription_response(reference, active.request_id, &active.admitted, &active.not_admitted);
                 if let (Some(reply), Some(answer)) = (reply.take(), answer) {
@@ -237,18 +383,16 @@ impl Messaging {
     fn fail(&mut self, id: MergedId, fault: &Fault) {
         let Some(merged) = self.merging.remove(id) else { return };
         let actions: Vec<_> = merged.spec.actions.iter().map(|action| action.id).collect();
-        for Holder { endpoint, owner } in merged.holders {
-            if let Some(endpoint) = endpoint {
-                self.links.release(endpoint);
-            }
-            match owner {
-                Owner::Rest { record, xapp_instance } => {
+        for holder in merged.holders {
+            self.release(&holder, &fault.text);
+            match holder.owner.way {
+                Way::Rest { record, xapp_instance } => {
                     self.notify(record, Instance::failed(xapp_instance, &fault.text, fault.source, fault.is_timeout));
                     if let Some(record) = self.records.all.get_mut(&record) {
                         record.shares.remove(&xapp_instance);
                     }
                 }
-                Owner::Rmr { reply, reference } => {
+                Way::Rmr { reply, reference } => {
                     let answer = pdus::subscription_failure(&reference, fault.cause, &actions);
                     if let (Some(reply), Some(answer)) = (reply, answer) {
                         self.answer(&reply, NO_SUBSCRIPTION, &answer);
@@ -268,17 +412,16 @@ impl Messaging {
         let _ = ric.unsubscribe(subscription);
     }
 
-    /// Removes shares of a subscription.
+    /// Removes shares of a subscription, for a reason.
     fn remove_shares(
         &mut self,
         id: MergedId,
         is_removed: impl FnMut(&Holder<Owner>) -> bool,
+        why: &str,
         ric: &mut IappContext<'_>,
     ) {
-        let (endpoints, is_unused) = self.merging.remove_shares(id, is_removed);
-        for endpoint in endpoints {
-            self.links.release(endpoint);
-        }
+        let (holders, is_unused) = self.merging.remove_shares(id, is_removed);
+        holders.iter().for_each(|holder| self.release(holder, why));
         if is_unused {
             self.end(id, ric);
         } else {
@@ -289,7 +432,7 @@ impl Messaging {
     /// Removes a share that was requested over RMR. Returns whether there is one.
     pub(super) fn unsubscribe_rmr(
         &mut self,
-        endpoint: &str,
+        sender: Sender,
         request_id: RicRequestId,
         function: RanFunctionId,
         ric: &mut IappContext<'_>,
@@ -299,10 +442,7 @@ impl Messaging {
             // xApps of the platform know the instance only
             merged.function == function && active.is_some_and(|of| of.request_id.instance == request_id.instance)
         };
-        let links = &self.links;
-        let is_own = |holder: &Holder<Owner>| {
-            matches!(holder.owner, Owner::Rmr { .. }) && holder.endpoint.is_some_and(|of| links.name(of) == endpoint)
-        };
+        let is_own = |holder: &Holder<Owner>| holder.owner.is_rmr() && holder.owner.sender == sender;
         let mut found = None;
         for id in self.merging.with_share(is_own) {
             if self.merging.get_mut(id).is_some_and(|merged| is_meant(merged)) {
@@ -310,15 +450,16 @@ impl Messaging {
             }
         }
         let Some(id) = found else { return false };
-        let endpoint = self.links.endpoint(endpoint);
-        self.remove_shares(id, |holder| matches!(holder.owner, Owner::Rmr { .. }) && holder.endpoint == endpoint, ric);
+        self.audit.deletion(sender, "rmr", &request_id.instance.to_string(), None);
+        self.remove_shares(id, is_own, "deleted", ric);
         true
     }
 
     /// Removes all shares of an xApp that cannot be reached.
     pub(super) fn remove_endpoint(&mut self, endpoint: EndpointId, ric: &mut IappContext<'_>) {
-        let ids = self.merging.with_share(|holder| holder.endpoint == Some(endpoint));
-        if self.links.log().allow_important(Host::Unknown) {
+        let is_removed = |holder: &Holder<Owner>| holder.endpoint == Some(endpoint);
+        let ids = self.merging.with_share(is_removed);
+        if !ids.is_empty() && self.links.log().allow_important(Host::Unknown) {
             warn!(
                 "the xApp at {} could not be reached for {} s: {} of its subscriptions are deleted",
                 self.links.name(endpoint),
@@ -327,23 +468,78 @@ impl Messaging {
             );
         }
         for id in ids {
-            let mut removed = Vec::new();
-            let is_removed = |holder: &Holder<Owner>| {
-                let is_removed = holder.endpoint == Some(endpoint);
-                if let (true, Owner::Rest { record, xapp_instance }) = (is_removed, &holder.owner) {
-                    removed.push((*record, *xapp_instance));
-                }
-                is_removed
-            };
-            self.remove_shares(id, is_removed, ric);
-            for (number, xapp_instance) in removed {
-                if let Some(record) = self.records.all.get_mut(&number) {
-                    record.shares.remove(&xapp_instance);
-                    if record.shares.is_empty() {
-                        self.records.all.remove(&number);
-                    }
+            for (record, xapp_instance) in self.rest_shares(id, is_removed) {
+                self.forget_rest_share(record, xapp_instance);
+            }
+            self.remove_shares(id, is_removed, "deleted: the xApp could not be reached", ric);
+        }
+    }
+
+    /// The shares of a subscription by REST that have a property.
+    fn rest_shares(&mut self, id: MergedId, has: impl Fn(&Holder<Owner>) -> bool) -> Vec<(u64, u16)> {
+        let holders = self.merging.get_mut(id).map(|merged| merged.holders.iter()).into_iter().flatten();
+        let of = |holder: &Holder<Owner>| match holder.owner.way {
+            Way::Rest { record, xapp_instance } => Some((record, xapp_instance)),
+            Way::Rmr { .. } => None,
+        };
+        holders.filter(|holder| has(holder)).filter_map(of).collect()
+    }
+
+    fn forget_rest_share(&mut self, number: u64, xapp_instance: u16) {
+        if let Some(record) = self.records.all.get_mut(&number) {
+            record.shares.remove(&xapp_instance);
+            if record.shares.is_empty() {
+                self.records.all.remove(&number);
+            }
+        }
+    }
+
+    /// Takes the rights of xApps and their names, if they have changed, and ends what they do not permit any more.
+    pub(super) fn take_access(&mut self, ric: &mut IappContext<'_>) {
+        let (named, rights) = self.port.take_access();
+        let has_new_names = named.is_some_and(|named| std::mem::replace(&mut self.access.named, named.clone()) != named);
+        let has_new_rights = rights.is_some();
+        if let Some(rights) = rights {
+            self.access.rules = rights.map(Arc::from);
+        }
+        if has_new_rights || has_new_names && self.access.rules.is_some() {
+            self.end_without_right(&self.merging.with_share(|_| true), ric);
+        }
+    }
+
+    /// Ends the shares of subscriptions that their xApps have no right to.
+    pub(super) fn end_without_right(&mut self, ids: &[MergedId], ric: &mut IappContext<'_>) {
+        const WHY: &str = "the rights of the xApp do not allow it any more";
+        for &id in ids {
+            let Some(merged) = self.merging.get_mut(id) else { continue };
+            // one whose node is lost is looked at when that is back
+            let Some(node) = ric.node(merged.node) else { continue };
+            let mut ended = Vec::new();
+            for Holder { owner: Owner { sender, .. }, .. } in &merged.holders {
+                let kinds = merged.spec.actions.iter().map(|action| action.kind);
+                let rights = self.access.rights_of(*sender);
+                if rights.is_some_and(|rights| rights.may_subscribe(node, merged.function, kinds).is_err()) {
+                    ended.push(*sender);
                 }
             }
+            if ended.is_empty() {
+                continue;
+            }
+            let function = merged.function.0;
+            let name = self.names.get(&merged.node).cloned().unwrap_or_default();
+            ended.sort_unstable_by_key(|sender| (sender.host, sender.port));
+            ended.dedup();
+            for sender in &ended {
+                if self.links.log().allow(sender.host.into()) {
+                    warn!("the subscription of the xApp at {sender} to function {function} of `{name}` ends: {WHY}");
+                }
+            }
+            let is_ended = |holder: &Holder<Owner>| ended.contains(&holder.owner.sender);
+            for (record, xapp_instance) in self.rest_shares(id, is_ended) {
+                self.notify(record, Instance::failed(xapp_instance, WHY, "SUBMGR", false));
+                self.forget_rest_share(record, xapp_instance);
+            }
+            self.remove_shares(id, is_ended, WHY, ric);
         }
     }
 
@@ -351,8 +547,14 @@ impl Messaging {
     /// A request that equals an earlier one is that one.
     ///
     /// # Errors
-    /// If there is no such node, no room, or another request with this id.
-    pub(crate) fn accept(&mut self, params: Params, host: IpAddr) -> Result<Accepted, Problem> {
+    /// If there is no such node, no right, no room, or another request with this id.
+    pub(crate) fn accept(
+        &mut self,
+        params: Params,
+        host: IpAddr,
+        ric: &mut IappContext<'_>,
+    ) -> Result<Accepted, Problem> {
+        self.take_access(ric);
         let Some((node, _)) = self.node(&params.meid) else {
             let detail = format!("there is no node `{}`: it has not set up, or is lost", params.meid);
             return Err(Problem::unavailable(detail));
@@ -368,6 +570,7 @@ impl Messaging {
         let number = match known.or_else(|| self.records.equal(&params)) {
             Some(number) => number,
             None => {
+                self.check_rest(&params, node, host, ric)?;
                 self.records.check_room(host)?;
                 self.records.last += 1;
                 let number = self.records.last;
@@ -392,11 +595,55 @@ impl Messaging {
         Ok(Accepted { id, number, node })
     }
 
+    /// Refuses a request by REST of which a part would be refused for want of a right or of room.
+    fn check_rest(
+        &mut self,
+        params: &Params,
+        node: NodeId,
+        host: IpAddr,
+        ric: &IappContext<'_>,
+    ) -> Result<(), Problem> {
+        let sender = Sender::new(host, params.client_endpoint.rmr_port);
+        let endpoint = params.rmr_endpoint();
+        let function = RanFunctionId(params.ran_function_id);
+        for detail in &params.details.0 {
+            let spec = detail.spec();
+            let Err(refusal) = self.check_share(sender, (node, function), &spec, endpoint.as_deref(), ric) else {
+                continue;
+            };
+            let why = refusal.to_string();
+            let asked = AskedShare {
+                sender,
+                by: "rest",
+                share: "",
+                node: &params.meid,
+                function: function.0,
+                actions: spec.actions.len(),
+                rights: self.access.rights_of(sender).as_deref(),
+            };
+            self.audit.asked(&asked, Some(&why));
+            if let Some(count) = self.refusals.note(sender)
+                && self.links.log().allow(host.into())
+            {
+                let node = log_lines::escaped(&params.meid);
+                warn!(
+                    "xApp at {sender}: a subscription by REST to function {} of `{node}` is refused: {why} ({count} refusals of it so \
+                     far)",
+                    function.0
+                );
+            }
+            return Err(refusal.problem(detail.xapp_event_instance_id));
+        }
+        Ok(())
+    }
+
     /// Requests what an accepted request wants and does not have; the xApp is notified of each outcome. What it has already is
     /// notified again.
     pub(crate) fn request_shares(&mut self, accepted: &Accepted, ric: &mut IappContext<'_>) {
         let Accepted { number, node, .. } = *accepted;
-        let Some(params) = self.records.all.get(&number).map(|record| Arc::clone(&record.params)) else { return };
+        let Some(record) = self.records.all.get(&number) else { return };
+        let (params, name) = (Arc::clone(&record.params), record.id.clone());
+        let sender = Sender::new(record.host, params.client_endpoint.rmr_port);
         let function = RanFunctionId(params.ran_function_id);
         for detail in &params.details.0 {
             let xapp_instance = detail.xapp_event_instance_id;
@@ -408,14 +655,11 @@ impl Messaging {
                 }
                 continue;
             }
-            let endpoint = params.rmr_endpoint().map(|endpoint| self.links.hold(&endpoint));
-            let holder = Holder { endpoint, owner: Owner::Rest { record: number, xapp_instance } };
-            if let Err(refused) = self.subscribe(node, function, detail.spec(), holder, ric) {
-                let Refused { holder, misuse } = *refused;
-                if let Some(endpoint) = holder.endpoint {
-                    self.links.release(endpoint);
-                }
-                self.notify(number, Instance::failed(xapp_instance, &misuse.to_string(), "SUBMGR", false));
+            let share = format!("{name}/{xapp_instance}");
+            let owner = Owner { sender, share, way: Way::Rest { record: number, xapp_instance } };
+            let new = NewShare { node, function, spec: detail.spec(), owner, endpoint: params.rmr_endpoint() };
+            if let Err(refusal) = self.subscribe(new, ric) {
+                self.notify(number, Instance::failed(xapp_instance, &refusal.to_string(), "SUBMGR", false));
             }
         }
     }
@@ -423,19 +667,40 @@ impl Messaging {
     /// Deletes a subscription by REST.
     ///
     /// # Errors
-    /// If there is none with this id.
-    pub(crate) fn unsubscribe_rest(&mut self, id: &str, ric: &mut IappContext<'_>) -> Result<(), Problem> {
+    /// If there is none with this id, or there are rights, and another host has subscribed.
+    pub(crate) fn unsubscribe_rest(
+        &mut self,
+        id: &str,
+        host: IpAddr,
+        ric: &mut IappContext<'_>,
+    ) -> Result<(), Problem> {
+        self.take_access(ric);
         let number = self.records.named(id);
+        let sender = Sender::new(host, None);
+        let of_other = number.and_then(|number| self.records.all.get(&number)).filter(|record| record.host != host);
+        if let Some(owner) = of_other.map(|record| record.host)
+            && self.access.rules.is_some()
+        {
+            let why = format!("subscription {id} is one of {owner}: with `[[xapp_rights]]`, only that host deletes it");
+            self.audit.deletion(sender, "rest", id, Some(&why));
+            if let Some(count) = self.refusals.note(sender)
+                && self.links.log().allow(host.into())
+            {
+                warn!("xApp at {host}: a deletion by REST is refused: {why} ({count} refusals of it so far)");
+            }
+            return Err(Problem::new(StatusCode::FORBIDDEN, why));
+        }
         let record = number.and_then(|number| Some((number, self.records.all.remove(&number)?)));
         let Some((number, record)) = record else {
             return Err(Problem::bad_request(format!("there is no subscription `{id}`")));
         };
+        self.audit.deletion(sender, "rest", id, None);
         for share in record.shares.into_values() {
-            let is_removed = |holder: &Holder<Owner>| match holder.owner {
-                Owner::Rest { record, .. } => record == number,
-                Owner::Rmr { .. } => false,
+            let is_removed = |holder: &Holder<Owner>| match holder.owner.way {
+                Way::Rest { record, .. } => record == number,
+                Way::Rmr { .. } => false,
             };
-            self.remove_shares(share, is_removed, ric);
+            self.remove_shares(share, is_removed, "deleted", ric);
         }
         Ok(())
     }
