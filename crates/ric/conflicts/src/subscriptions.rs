@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::state::who;
 
-/// Records the subscriptions of all consumers. Their number is bounded by the quotas of the controller.
+/// Records the subscriptions of xApps, and not those of the RIC's own apps. Their number is bounded by the quotas of the controller.
 #[derive(Debug)]
 pub(crate) struct SubscriptionAudit {
     log: Option<AuditLog>,
@@ -25,7 +25,10 @@ impl SubscriptionAudit {
 
     pub fn step(&mut self, step: &SubscriptionStep<'_>) {
         let Some(log) = &self.log else { return };
-        let SubscriptionStep { consumer, what, .. } = *step;
+        let SubscriptionStep { consumer, identity, what } = *step;
+        if identity.is_some_and(|identity| identity.is_internal) {
+            return;
+        }
         let outcome = |number: u64, outcome: String| {
             log.record("subscription_outcome", &[("subscription", number.into()), ("outcome", outcome.into())]);
         };

@@ -25,13 +25,15 @@ pub struct ConsumerIdentity {
     pub is_authenticated: bool,
     /// Its rights, if they are limited.
     pub rights: Option<Arc<XappRights>>,
+    /// Whether it is an app of the RIC itself.
+    pub is_internal: bool,
 }
 
 impl ConsumerIdentity {
     /// Returns the identity of a consumer without a certificate and without limits of its rights.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        ConsumerIdentity { name: name.into(), is_authenticated: false, rights: None }
+        ConsumerIdentity { name: name.into(), is_authenticated: false, rights: None, is_internal: false }
     }
 }
 

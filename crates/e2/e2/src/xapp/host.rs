@@ -267,6 +267,7 @@ impl XappHost {
                 name: certificate.cloned().unwrap_or_else(|| name.as_str().into()),
                 is_authenticated: certificate.is_some(),
                 rights: self.rights.get(&assoc).cloned(),
+                is_internal: false,
             },
         );
         let unannounced = self.announced.clone();

@@ -32,6 +32,8 @@ pub(super) struct Process {
     child: Child,
     group: Option<Pid>,
     cgroup: Option<Cgroup>,
+    /// Of its cgroup, when it was started: the group may be that of a former process.
+    memory_kills: u64,
     /// Why its limits have no effect.
     pub unlimited: Option<String>,
     stop_output: Arc<AtomicBool>,
@@ -64,6 +66,7 @@ impl Process {
                 Err(why) => (None, Some(why)),
             },
         };
+        let memory_kills = cgroup.as_ref().map(Cgroup::memory_kills);
         let mut command = match &cgroup {
             // the shell enters the cgroup, and becomes the program
             Some(cgroup) => {
@@ -96,7 +99,8 @@ impl Process {
             return Err(system(error));
         }
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        Ok(Process { child, group, cgroup, unlimited, stop_output })
+        let memory_kills = memory_kills.unwrap_or(0);
+        Ok(Process { child, group, cgroup, memory_kills, unlimited, stop_output })
     }
 
     /// The process, which is also its group.
@@ -114,6 +118,11 @@ impl Process {
         }
         self.kill();
         self.child.wait().ok()
+    }
+
+    /// Whether a process of it was killed because of its limit of memory.
+    pub fn exceeded_memory(&self) -> bool {
+        self.cgroup.as_ref().is_some_and(|cgroup| cgroup.memory_kills() > self.memory_kills)
     }
 
     /// Asks the group to end.

@@ -177,8 +177,9 @@ impl Xapp {
             Phase::Running(process) => {
                 let id = process.id();
                 if let Some(status) = process.ended() {
+                    let exceeded_memory = process.exceeded_memory();
                     host.guard.remove(id);
-                    self.ended(status, now, host);
+                    self.ended(status, exceeded_memory, now, host);
                 } else if let Some(why) = self.unwell(now, bus) {
                     warn!("xApp {} is started again: {why}", self.descriptor.name);
                     self.reason = Some(why);
@@ -266,14 +267,24 @@ impl Xapp {
         Some(format!("{what} since {} s", UNWELL.as_secs()))
     }
 
-    fn ended(&mut self, status: std::process::ExitStatus, now: Instant, host: &Surroundings<'_>) {
+    fn ended(
+        &mut self,
+        status: std::process::ExitStatus,
+        exceeded_memory: bool,
+        now: Instant,
+        host: &Surroundings<'_>,
+    ) {
         if status.success() {
             info!("xApp {} has ended", self.descriptor.name);
             self.reason = Some("it has ended by itself".to_owned());
             self.phase = Phase::Completed;
             return;
         }
-        self.fault(format!("it has ended: {status}"), now, host);
+        let mut why = format!("it has ended: {status}");
+        if let (true, Some(mib)) = (exceeded_memory, self.permitted.limits.memory_mib) {
+            why += &format!("; the kernel has killed it for more than {mib} MiB of memory (max_memory_mib)");
+        }
+        self.fault(why, now, host);
     }
 
     /// It has ended with a fault: it is started again, unless that has happened too often.
