@@ -219,6 +219,15 @@ fn name_in_a_rule_is_that_of_the_registered_xapp() {
     assert!(document.to_string().contains("do not allow it any more"), "{document}");
 }
 
+/// Ends a thread, also when the test fails.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn flooding_endpoint_harms_no_other() {
     /// How long the flood lasts.
@@ -232,10 +241,11 @@ fn flooding_endpoint_harms_no_other() {
     let mut indications = well.accept();
     check_indication(&indications.receive(), subscription_id);
     let is_over = AtomicBool::new(false);
+    let mut flood = Connection::open(network.rmr);
+    let mut answers = Connection(flood.0.try_clone().unwrap());
+    let octets = control(RicControlAckRequest::Ack);
     let (sent, refusals) = std::thread::scope(|scope| {
-        let mut flood = Connection::open(network.rmr);
-        let mut answers = Connection(flood.0.try_clone().unwrap());
-        let octets = control(RicControlAckRequest::Ack);
+        let end = End(&is_over);
         // controls, requests for route tables and for subscriptions, as fast as the link takes them, of an xApp of the same host
         let flooding = scope.spawn(|| {
             let mut sent = 0_u32;
@@ -276,7 +286,7 @@ fn flooding_endpoint_harms_no_other() {
         assert!(controls > 10, "{controls} controls");
         let created = network.rest.request("POST", "/ric/v1/subscriptions", kpm.request(&well, 8)).expect(201);
         well.subscribed(&created["SubscriptionId"], 8);
-        is_over.store(true, Ordering::Relaxed);
+        drop(end);
         (flooding.join().unwrap(), reading.join().unwrap())
     });
     assert!(refusals > 0, "{sent} controls were sent, and none was refused");

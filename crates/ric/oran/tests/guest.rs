@@ -88,7 +88,8 @@ const BUSY: &str = "while :; do :; done";
 #[test]
 fn xapp_that_takes_too_much_memory_is_killed_and_started_again_with_pauses() {
     let eater = "x=0123456789abcdef; while :; do x=$x$x; done";
-    let commands = xapp("eater", eater, "max_memory_mib = 24") + &xapp("other", "exec sleep 1000", "max_memory_mib = 24");
+    let commands =
+        xapp("eater", eater, "max_memory_mib = 24") + &xapp("other", "exec sleep 1000", "max_memory_mib = 24");
     let Some(host) = Host::start(&commands) else { return };
     let other = host.run("other");
     let begun = Instant::now();

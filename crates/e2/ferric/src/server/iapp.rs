@@ -194,12 +194,6 @@ impl IappContext<'_> {
         self.controller.nodes()
     }
 
-    /// Returns a node that is up.
-    #[must_use]
-    pub fn node(&self, node: NodeId) -> Option<&Node> {
-        self.controller.node(node)
-    }
-
     /// Subscribes to a RAN function of a node. A plain [`SubscriptionSpec`](e2::SubscriptionSpec) is resumed after the
     /// loss of its node.
     ///

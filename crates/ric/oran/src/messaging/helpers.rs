@@ -55,13 +55,7 @@ struct Tasks<T> {
 
 impl<T> Default for Tasks<T> {
     fn default() -> Self {
-        Tasks {
-            of: HashMap::new(),
-            turns: VecDeque::new(),
-            of_hosts: HashMap::new(),
-            waiting: 0,
-            is_ended: false,
-        }
+        Tasks { of: HashMap::new(), turns: VecDeque::new(), of_hosts: HashMap::new(), waiting: 0, is_ended: false }
     }
 }
 
@@ -163,7 +157,8 @@ impl Helpers {
     pub fn notify(&self, host: &str, port: u16, path: &'static str, document: Value) {
         let shown = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let url = format!("http://{shown}:{port}");
-        if !self.begin(&(host.to_owned(), port), Task::Notify { url, path, document }) && self.log.allow(Host::Unknown) {
+        if !self.begin(&(host.to_owned(), port), Task::Notify { url, path, document }) && self.log.allow(Host::Unknown)
+        {
             warn!(
                 "the xApp at {host}:{port} is not notified: {MAX_OF_DESTINATION} notifications of it wait already, or \
                  {MAX_OF_HOST} of its host, or {MAX_WAITING} of all"

@@ -12,9 +12,9 @@ use tracing::{info, warn};
 
 use super::links::{ConnectionId, EndpointId, Purpose};
 use super::pdus::{self, Answer, Reference};
+use super::quotas::TABLES_PER_SECOND;
 use super::rights::Sender;
 use super::subscribing::{Refusal, RmrRequest};
-use super::quotas::TABLES_PER_SECOND;
 use super::{HEALTH_PERIOD, Health, Messaging, PendingControl, ReplyTo};
 
 /// The types of messages that go to the RIC.
@@ -100,7 +100,9 @@ impl Messaging {
     fn table_request(&mut self, connection: ConnectionId, request: &Message<'_>) {
         let Some((_, host, _)) = self.links.ends(connection) else { return };
         if self.table_requests.take(host, Instant::now()).is_err() {
-            let why = format!("a request for a route table is dropped: its host sends more than {TABLES_PER_SECOND} per second");
+            let why = format!(
+                "a request for a route table is dropped: its host sends more than {TABLES_PER_SECOND} per second"
+            );
             return self.complain(connection, &why);
         }
         if self.links.log().allow(host) {

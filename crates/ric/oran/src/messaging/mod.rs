@@ -49,13 +49,12 @@ use ferric::e2ap::{RicIndicationType, Version};
 use ferric::link::{Address, Class, Config, Framing, Listener, MemoryBudget};
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use iapp_rest::{Job, add_iapp};
-use rest::{RateLimit, RequestQueue};
 use log_lines::Host;
+use rest::{RateLimit, RequestQueue};
 use rmr::{CONTROL_PORT, Header, MessageType, TableReader, message};
 use tracing::{info, warn};
 
 use crate::names::ran_name;
-use share_audit::ShareAudit;
 use helpers::Helpers;
 use links::{ConnectionId, EndpointId, Limits, LinkEvent, Links};
 use merging::Merging;
@@ -63,9 +62,10 @@ use pdus::Reference;
 pub use port::Health;
 use port::Port;
 use quotas::{ControlQuota, MAX_SHARES, Refusals, Shares, TABLES_PER_SECOND};
-pub(crate) use rights::Sender;
 use rights::Access;
+pub(crate) use rights::Sender;
 pub use rights::{NamedXapp, RmrEntry, RmrPeer};
+use share_audit::ShareAudit;
 use subscribing::{Owner, Records};
 
 /// How often xApps are asked for their health.

@@ -186,8 +186,8 @@ mod tests {
         assert_eq!(shares.take(sender(1, 100), 1), Err(Exceeded::OfHost { what: "things", used: 75 }));
         assert_eq!(take(&mut shares, sender(2, 1)), 12);
         (0..50).for_each(|_| shares.give_back(sender(1, 1), 1));
-        assert_eq!(take(&mut shares, sender(2, 1)), 19);
-        (0..31).for_each(|_| shares.give_back(sender(2, 1), 1));
+        assert_eq!(take(&mut shares, sender(2, 1)), 25);
+        (0..37).for_each(|_| shares.give_back(sender(2, 1), 1));
         assert_eq!((shares.used, shares.of_hosts.len()), (25, 1));
     }
 

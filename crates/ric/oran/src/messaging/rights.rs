@@ -159,8 +159,7 @@ mod tests {
         let rule = |peer: &str, name: &str| RmrEntry { peer: peer.parse().unwrap(), rights: rights(name) };
         let mut access = Access::default();
         assert_eq!(access.rights_of(sender("10.0.0.7", 1)), None, "without rules everybody may do everything");
-        access.rules =
-            Some([rule("kpm", "named"), rule("10.0.0.7:4560", "endpoint"), rule("10.0.0.7", "host")].into());
+        access.rules = Some([rule("kpm", "named"), rule("10.0.0.7:4560", "endpoint"), rule("10.0.0.7", "host")].into());
         let host = "10.0.0.7".parse().unwrap();
         let of = |access: &Access, host: &str, port| access.rights_of(sender(host, port)).unwrap();
         assert_eq!(of(&access, "10.0.0.7", 4560), rights("endpoint"));

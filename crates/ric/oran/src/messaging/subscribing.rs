@@ -14,12 +14,12 @@ use rest::{Problem, StatusCode};
 use rmr::NO_SUBSCRIPTION;
 use tracing::{info, warn};
 
-use super::share_audit::AskedShare;
 use super::links::{EndpointId, Purpose};
 use super::merging::{Active, Holder, Merged, MergedId};
 use super::pdus::{self, Reference};
 use super::quotas::Exceeded;
 use super::rights::Sender;
+use super::share_audit::AskedShare;
 use super::{Messaging, ReplyTo};
 use crate::subscription::document::{Instance, Notification, Overview, Params};
 use crate::subscription::{MAX_OF_HOST_PERCENT, MAX_SUBSCRIPTIONS, NOTIFICATION_PATH};
@@ -225,6 +225,7 @@ impl Messaging {
     fn subscribe(&mut self, new: NewShare, ric: &mut IappContext<'_>) -> Result<(), Refusal> {
         let NewShare { node, function, spec, owner, endpoint } = &new;
         let checked = self.check_share(owner.sender, (*node, *function), spec, endpoint.as_deref(), ric);
+        let rights = self.access.rights_of(owner.sender);
         let asked = AskedShare {
             sender: owner.sender,
             by: if owner.is_rmr() { "rmr" } else { "rest" },
@@ -232,7 +233,7 @@ impl Messaging {
             node: self.names.get(node).map_or("", String::as_str),
             function: function.0,
             actions: spec.actions.len(),
-            rights: self.access.rights_of(owner.sender).as_deref(),
+            rights: rights.as_deref(),
         };
         self.audit.asked(&asked, checked.as_ref().err().map(Refusal::to_string).as_deref());
         checked?;
@@ -497,7 +498,8 @@ impl Messaging {
     /// Takes the rights of xApps and their names, if they have changed, and ends what they do not permit any more.
     pub(super) fn take_access(&mut self, ric: &mut IappContext<'_>) {
         let (named, rights) = self.port.take_access();
-        let has_new_names = named.is_some_and(|named| std::mem::replace(&mut self.access.named, named.clone()) != named);
+        let has_new_names =
+            named.is_some_and(|named| std::mem::replace(&mut self.access.named, named.clone()) != named);
         let has_new_rights = rights.is_some();
         if let Some(rights) = rights {
             self.access.rules = rights.map(Arc::from);
@@ -611,7 +613,7 @@ impl Messaging {
             let Err(refusal) = self.check_share(sender, (node, function), &spec, endpoint.as_deref(), ric) else {
                 continue;
             };
-            let why = refusal.to_string();
+            let (why, rights) = (refusal.to_string(), self.access.rights_of(sender));
             let asked = AskedShare {
                 sender,
                 by: "rest",
@@ -619,7 +621,7 @@ impl Messaging {
                 node: &params.meid,
                 function: function.0,
                 actions: spec.actions.len(),
-                rights: self.access.rights_of(sender).as_deref(),
+                rights: rights.as_deref(),
             };
             self.audit.asked(&asked, Some(&why));
             if let Some(count) = self.refusals.note(sender)

@@ -55,9 +55,10 @@ pub(super) struct Endpoint {
 impl Endpoint {
     /// What happens to it while it cannot be reached.
     fn effect(&self) -> &'static str {
-        match self.users {
-            [1.., _, _] => "its indications are lost",
-            [_, 1.., _] => "its A1 policies wait",
+        let [indications, policies, _] = self.users.map(|users| users > 0);
+        match (indications, policies) {
+            (true, _) => "its indications are lost",
+            (_, true) => "its A1 policies wait",
             _ => "its health is not known, and nothing else is sent to it",
         }
     }
@@ -258,7 +259,11 @@ impl Links {
     pub(super) fn lost(&mut self, id: EndpointId, host: Host, end: &End) {
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return };
         if endpoint.pause == FIRST_PAUSE && self.log.allow_important(host) {
-            warn!("the xApp at {} does not receive: {end}; {} until it can be reached", endpoint.name, endpoint.effect());
+            warn!(
+                "the xApp at {} does not receive: {end}; {} until it can be reached",
+                endpoint.name,
+                endpoint.effect()
+            );
         }
         endpoint.state = State::Paused(Instant::now() + endpoint.pause);
         endpoint.pause = (2 * endpoint.pause).min(LONGEST_PAUSE);
