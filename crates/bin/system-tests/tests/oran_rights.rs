@@ -84,10 +84,11 @@ const NOT_ALLOWED: Cause = Cause::Misc(CauseMisc::OmIntervention);
 fn xapp_over_rmr_is_held_to_its_rights() {
     let audit = Audit::start("rights");
     let network = audit.network();
-    let (kpm, reader, stranger) = (network.kpm(), Xapp::new(), Xapp::new());
+    let (kpm, reader, driver, stranger) = (network.kpm(), Xapp::new(), Xapp::new(), Xapp::new());
     let (rc, control_header, control_message) = network.quota(30);
     let control = control_request(rc, &control_header, &control_message, RicControlAckRequest::Ack);
-    network.rights.replace(Some(vec![may_read(&endpoint(&reader), kpm.function)]));
+    let rules = vec![may_read(&endpoint(&reader), kpm.function), may_control(&endpoint(&driver), rc)];
+    network.rights.replace(Some(rules));
     let mut connection = Connection::open(network.rmr);
     let mut ask = |kind, xapp: &Xapp, octets: &[u8]| {
         connection.send(&header(kind, &endpoint(xapp)), octets);
@@ -100,6 +101,7 @@ fn xapp_over_rmr_is_held_to_its_rights() {
     check_indication(&reader.accept().receive(), answer.subscription_id);
     let answer = ask(MessageType::CONTROL_REQUEST, &reader, &control);
     assert_eq!((answer.kind, cause(&answer)), (MessageType::CONTROL_FAILURE, NOT_ALLOWED));
+    assert_eq!(ask(MessageType::CONTROL_REQUEST, &driver, &control).kind, MessageType::CONTROL_ACKNOWLEDGE);
     let answer = ask(MessageType::SUBSCRIPTION_REQUEST, &stranger, &kpm.subscription_request());
     assert_eq!((answer.kind, cause(&answer)), (MessageType::SUBSCRIPTION_FAILURE, NOT_ALLOWED));
     let answer = ask(MessageType::CONTROL_REQUEST, &stranger, &control);
@@ -257,7 +259,6 @@ fn flooding_endpoint_harms_no_other() {
                 flood.send(&header(MessageType::SUBSCRIPTION_REQUEST, "127.0.0.1:9"), &kpm.subscription_request());
                 sent += 50;
             }
-            flood.0.shutdown(std::net::Shutdown::Write).unwrap();
             sent
         });
         let reading = scope.spawn(move || {

@@ -13,8 +13,9 @@ use tracing::{info, warn};
 use super::links::{ConnectionId, EndpointId, Purpose};
 use super::pdus::{self, Answer, Reference};
 use super::quotas::TABLES_PER_SECOND;
+use super::refusal::Refusal;
 use super::rights::Sender;
-use super::subscribing::{Refusal, RmrRequest};
+use super::subscribing::RmrRequest;
 use super::{HEALTH_PERIOD, Health, Messaging, PendingControl, ReplyTo};
 
 /// The types of messages that go to the RIC.

@@ -26,8 +26,9 @@ const TICK: u64 = u64::MAX - 1;
 const TICK_PERIOD: Duration = Duration::from_millis(250);
 /// Connections that are accepted in an iteration.
 const ACCEPTED: usize = 64;
-/// Octets that are read of a connection in an iteration.
-const READ_OCTETS: usize = 128 << 10;
+/// Octets that are read of a connection in an iteration: about a hundred requests, before the others have their turn.
+const READ_OCTETS: usize = 16 << 10;
+
 /// A connection in [`Links`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ConnectionId(pub u64);

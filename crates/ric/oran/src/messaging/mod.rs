@@ -31,6 +31,8 @@ mod pdus;
 mod policies;
 mod port;
 mod quotas;
+mod refusal;
+mod rest_records;
 mod rights;
 mod share_audit;
 mod subscribing;
@@ -62,11 +64,12 @@ use pdus::Reference;
 pub use port::Health;
 use port::Port;
 use quotas::{ControlQuota, MAX_SHARES, Refusals, Shares, TABLES_PER_SECOND};
+use rest_records::Records;
 use rights::Access;
 pub(crate) use rights::Sender;
 pub use rights::{NamedXapp, RmrEntry, RmrPeer};
 use share_audit::ShareAudit;
-use subscribing::{Owner, Records};
+use subscribing::Owner;
 
 /// How often xApps are asked for their health.
 pub const HEALTH_PERIOD: Duration = Duration::from_secs(15);
