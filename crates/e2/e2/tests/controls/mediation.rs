@@ -9,8 +9,8 @@ use e2::{
 };
 use e2ap::e42::{E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
 use e2ap::{
-    Cause, CauseRicRequest, RanFunctionId, RicActionId, RicActionToBeSetup, RicActionType, RicRequestId,
-    RicSubscriptionDetails,
+    Cause, CauseRicRequest, RanFunctionId, RanFunctionItem, RanFunctionRevision, RicActionId, RicActionToBeSetup,
+    RicActionType, RicRequestId, RicSubscriptionDetails,
 };
 
 use crate::{ASSOC, FUNCTION, connected, ms, received, relay};
@@ -256,7 +256,13 @@ fn mediator_learns_of_subscriptions_that_an_e42_xapp_has_no_right_to() {
         pdu.encode(E42Version::V2, &mut octets).unwrap();
         host.handle_pdu(ms(5), XAPP, &octets, &mut ric);
     };
-    say(E42Pdu::SetupRequest(E42SetupRequest { ran_functions: Vec::new().into() }));
+    let function = RanFunctionItem {
+        id: RanFunctionId(2),
+        definition: b"d".into(),
+        revision: RanFunctionRevision(0),
+        oid: Some(per::PrintableString::literal("1.2")),
+    };
+    say(E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function].into() }));
     let action = RicActionToBeSetup {
         id: RicActionId(1),
         kind: RicActionType::Report,

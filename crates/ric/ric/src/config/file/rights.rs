@@ -30,22 +30,20 @@ pub(super) fn rights(file: &Table<'_>) -> Result<Rights, ConfigError> {
     }
     for table in file.tables("xapp_rights", &XAPP_RIGHTS, MAX_ENTRIES)? {
         let entries = rights.xapps.get_or_insert_default();
-        if !is_over_rmr(&table)? {
+        if !is_over_rmr_only(&table)? {
             entries.push(XappEntry { certificate: certificate(&table)?, rights: Arc::new(xapp_rights(&table)?) });
         }
     }
     Ok(rights)
 }
 
-/// Whether an `[[xapp_rights]]` is of an xApp over RMR.
-fn is_over_rmr(table: &Table<'_>) -> Result<bool, ConfigError> {
-    match (table.contains("certificate"), table.contains("rmr")) {
-        (true, true) => Err(table.invalid("rmr", "the table has a certificate already: use a table for each xApp")),
-        (_, true) if !cfg!(feature = "oran") => {
-            Err(table.invalid("rmr", "this program was built without the feature `oran`"))
-        }
-        (_, is_over_rmr) => Ok(is_over_rmr),
+/// Whether an `[[xapp_rights]]` is of xApps over RMR only.
+fn is_over_rmr_only(table: &Table<'_>) -> Result<bool, ConfigError> {
+    let is_over_rmr = table.contains("rmr");
+    if is_over_rmr && !cfg!(feature = "oran") {
+        return Err(table.invalid("rmr", "this program was built without the feature `oran`"));
     }
+    Ok(is_over_rmr && !table.contains("certificate"))
 }
 
 /// Reads the `[[xapp_rights]]` of xApps over RMR; `None` if there is none of any xApp.
@@ -210,8 +208,8 @@ mod tests {
         assert_eq!(read(&table("kpm")).unwrap().server.rights.xapps, Some(Vec::new()));
         let error = |text: &str| read(text).unwrap_err().to_string();
         assert!(error(&table("kpm:4560")).contains("is not an IP address, an IP address and a port, or the name"));
-        let both = "[[xapp_rights]]\nrmr = \"kpm\"\ncertificate = \"kpm.example\"";
-        assert!(error(both).contains("the table has a certificate already"), "{}", error(both));
+        let both = read("[[xapp_rights]]\nrmr = \"kpm\"\ncertificate = \"kpm.example\"").unwrap();
+        assert_eq!((both.oran.rights.unwrap().len(), both.server.rights.xapps.unwrap().len()), (1, 1));
         assert!(error("[[xapp_rights]]\nread = []").contains("certificate"));
     }
 

@@ -262,8 +262,8 @@ pub(in crate::config) const XAPP_RIGHTS_KEYS: [Key; 4] = [
     key(
         "rmr",
         Values::Other("text"),
-        absent("an xApp with a certificate", "\"10.0.0.7:4560\""),
-        "an [xApp over RMR](oran-xapps.md#rights): the IP address and port at which it receives, its IP address, or the name under which the RIC has started it or it has registered",
+        absent("none", "\"10.0.0.7:4560\""),
+        "the [xApp over RMR](oran-xapps.md#rights) that has these rights: the IP address and port at which it receives, its IP address, or the name under which the RIC has started it or it has registered",
     ),
     key(
         "read",
