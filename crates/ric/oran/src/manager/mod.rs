@@ -28,6 +28,7 @@
 
 mod cgroup;
 mod commands;
+mod container;
 mod descriptor;
 mod documents;
 mod guard;

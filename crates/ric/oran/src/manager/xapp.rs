@@ -13,6 +13,7 @@ use tracing::{info, warn};
 
 use super::Bus;
 use super::commands::Permitted;
+use super::container::Container;
 use super::descriptor::Descriptor;
 use super::guard::Guard;
 use super::output::Output;
@@ -63,6 +64,8 @@ pub(super) struct Xapp {
     pub reason: Option<String>,
     pub output: Output,
     command: Vec<String>,
+    /// What runs it, if it is an image.
+    container: Option<Container>,
     permitted: Permitted,
     environment: Vec<(String, String)>,
     folder: PathBuf,
@@ -82,7 +85,7 @@ impl Xapp {
     pub fn new(
         descriptor: Descriptor,
         schema: Option<Schema>,
-        command: Vec<String>,
+        (command, container): (Vec<String>, Option<Container>),
         permitted: Permitted,
         environment: Vec<(String, String)>,
         folder: PathBuf,
@@ -98,6 +101,7 @@ impl Xapp {
             reason: None,
             output,
             command,
+            container,
             permitted,
             environment,
             folder,
@@ -126,18 +130,26 @@ impl Xapp {
     /// # Errors
     /// Why the system does not.
     pub fn start(&mut self, now: Instant, host: &mut Surroundings<'_>) -> Result<(), String> {
-        let folder = self.permitted.folder.clone().unwrap_or_else(|| self.folder.clone());
+        let Permitted { folder, limits, .. } = &self.permitted;
+        let name = &self.descriptor.name;
+        let run = self
+            .container
+            .as_ref()
+            .map(|container| container.run(&self.command, &self.environment, &self.folder, folder.as_ref(), limits));
         let launch = Launch {
-            name: &self.descriptor.name,
-            command: &self.command,
-            environment: &self.environment,
-            folder: &folder,
-            limits: &self.permitted.limits,
+            name,
+            command: run.as_ref().unwrap_or(&self.command),
+            environment: if run.is_some() { &[] } else { &self.environment },
+            folder: folder.as_ref().filter(|_| run.is_none()).unwrap_or(&self.folder),
+            limits,
             cgroup: host.cgroup,
+            container: self.container.as_ref(),
         };
         let process = Process::start(&launch, &self.output)?;
         host.guard.add(process.id());
-        let name = &self.descriptor.name;
+        if let Some(container) = &self.container {
+            host.guard.add_container(&container.shell_line());
+        }
         info!("xApp {name} runs as process {}", process.id());
         if let Some(why) = &process.unlimited {
             warn!("xApp {name} runs without its limits: {why}");
@@ -357,6 +369,7 @@ mod tests {
             let permitted = Permitted {
                 name: name.to_owned(),
                 command: command.clone(),
+                image: None,
                 extra_arguments: false,
                 descriptor: None,
                 schema: None,
@@ -366,7 +379,7 @@ mod tests {
                 limits: Limits::default(),
             };
             let output = Output::new(4096, None);
-            let xapp = Xapp::new(descriptor, None, command, permitted, Vec::new(), folder, output);
+            let xapp = Xapp::new(descriptor, None, (command, None), permitted, Vec::new(), folder, output);
             Bed { guard: Guard::none(), log: LogBudget::new(1000), xapp, now: Instant::now() }
         }
 
