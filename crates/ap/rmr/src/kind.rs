@@ -73,6 +73,16 @@ kinds! {
     A1_POLICY_RESPONSE = 20011, "A1_POLICY_RESP";
     /// An xApp asks for the policies of a type.
     A1_POLICY_QUERY = 20012, "A1_POLICY_QUERY";
+    /// An xApp asks for the types of enrichment information.
+    A1_EI_QUERY_ALL = 20013, "A1_EI_QUERY_ALL";
+    /// The types of enrichment information.
+    A1_EI_QUERY_ALL_RESPONSE = 20014, "A1_EI_QUERY_ALL_RESP";
+    /// An xApp wants enrichment information.
+    A1_EI_CREATE_JOB = 20015, "A1_EI_CREATE_JOB";
+    /// Whether the xApp will get it.
+    A1_EI_CREATE_JOB_RESPONSE = 20016, "A1_EI_CREATE_JOB_RESP";
+    /// Enrichment information.
+    A1_EI_DATA_DELIVERY = 20017, "A1_EI_DATA_DELIVERY";
 }
 
 /// The number, with the name if it has one: `12050 (RIC_INDICATION)`.

@@ -7,6 +7,7 @@
 //! | `certificates` | module `certificates`: a CA and the certificates that it issues |
 //! | `http` | module `http`: a client for requests of every kind, malformed ones included; module `schema`: do answers conform? |
 //! | `log` | module `log`: the log of all threads as text |
+//! | `non-rt-ric` | module `non_rt_ric`: a service with the A1-EI interface of a non-RT RIC |
 //! | `broker` | `MessageBroker`: a RabbitMQ or a Kafka for one test |
 //! | `redis` | `Redis`, `RedisCluster`, `RedisSentinel`: Redis for one test |
 
@@ -23,6 +24,8 @@ pub mod http;
 pub mod live;
 #[cfg(feature = "log")]
 pub mod log;
+#[cfg(feature = "non-rt-ric")]
+pub mod non_rt_ric;
 #[cfg(feature = "program")]
 pub mod program;
 pub mod prometheus;

@@ -202,6 +202,10 @@ pub struct RicProcess {
     pub e42: Option<Address>,
     /// Its address for FlexRAN agents, with the option `--flexran`.
     pub flexran: Option<Address>,
+    /// Its address for xApps over RMR, with the option `--rmr`.
+    pub rmr: Option<Address>,
+    /// The URL of the REST interfaces of the O-RAN reference platform, with the option `--oran-rest`.
+    pub oran_rest: Option<String>,
     /// The address of its REST interface, with the option `--rest`.
     pub rest: Option<SocketAddr>,
 }
@@ -219,17 +223,18 @@ impl RicProcess {
             }
         }
         arguments.extend_from_slice(options);
-        let [has_e42, has_flexran, has_rest] = ["--e42", "--flexran", "--rest"].map(|name| options.contains(&name));
-        let lines = 2 + [has_e42, has_flexran, has_rest].into_iter().filter(|has| *has).count();
-        let process = Process::start(ferric, &arguments, lines)?;
+        let optional = ["e42", "flexran", "rmr", "oran-rest", "rest"];
+        let optional: Vec<_> =
+            optional.into_iter().filter(|name| options.iter().any(|of| of.strip_prefix("--") == Some(*name))).collect();
+        let process = Process::start(ferric, &arguments, 2 + optional.len())?;
+        let value = |name: &str| optional.contains(&name).then(|| process.value(name)).transpose();
         let (e2, xapp) = (process.value("e2")?.parse()?, process.value("xapp")?.parse()?);
-        let e42 = if has_e42 { Some(process.value("e42")?.parse::<E42Address>()?.0) } else { None };
-        let flexran = if has_flexran { Some(process.value("flexran")?.parse()?) } else { None };
-        let rest = match has_rest {
-            true => Some(process.value("rest")?.trim_start_matches("http://").parse()?),
-            false => None,
-        };
-        Ok(RicProcess { process, e2, xapp, e42, flexran, rest })
+        let e42 = value("e42")?.map(str::parse::<E42Address>).transpose()?.map(|address| address.0);
+        let flexran = value("flexran")?.map(str::parse).transpose()?;
+        let rmr = value("rmr")?.map(str::parse).transpose()?;
+        let oran_rest = value("oran-rest")?.map(str::to_owned);
+        let rest = value("rest")?.map(|url| url.trim_start_matches("http://").parse()).transpose()?;
+        Ok(RicProcess { process, e2, xapp, e42, flexran, rmr, oran_rest, rest })
     }
 
     /// Starts `ferric ric` with an address for E2 nodes such as `e2`, as a relay: the controller at `controller` sees the gNB named

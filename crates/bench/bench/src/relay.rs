@@ -13,10 +13,12 @@ use ferric::link::{Address, Class, Config, Events, Interest, Link, Poll, Scratch
 use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
 use hdrhistogram::Histogram;
 use per::PrintableString;
+use rmr::MessageType;
 
 use crate::e42_xapp::{self, E42Answer, E42Xapp};
 use crate::links::TemporaryPath;
 use crate::load::{FUNCTION, Node, Template};
+use crate::oran::{self, Platform};
 use crate::part::any_port;
 use crate::process::{Process, RicProcess};
 use crate::rest::{Answers, Clients};
@@ -41,7 +43,7 @@ pub(crate) struct Run {
     pub cpu_us: f64,
     /// Of its first thread: of the RIC, the event loop.
     pub loop_cpu_us: f64,
-    p50_us: f64,
+    pub p50_us: f64,
     pub p99_us: f64,
 }
 
@@ -60,7 +62,7 @@ impl Load {
     }
 
     /// Nodes that send at the same time, as synchronized base stations do.
-    fn synchronized(nodes: usize) -> Self {
+    pub fn synchronized(nodes: usize) -> Self {
         Load { nodes, offset: Duration::ZERO }
     }
 }
@@ -74,8 +76,7 @@ fn row(ferric: &Path, load: Load, effort: Effort) -> anyhow::Result<RelayRow> {
     let (mut rics, mut shms, mut spinning, mut movers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut e42s = Vec::new();
     for _ in 0..effort.repetitions {
-        let through =
-            |xapps_on| through_ric(ferric, load, RicShape { xapps_on, ..RicShape::default() }, effort.seconds);
+        let through = |xapps_on| through_ric(ferric, load, RicShape::with_xapp_on(xapps_on), effort.seconds);
         rics.push(through(XappsOn::Tcp)?);
         shms.push(through(XappsOn::Shm { spin: Duration::ZERO })?);
         spinning.push(through(XappsOn::Shm { spin: PERIOD })?);
@@ -136,7 +137,7 @@ pub(crate) enum Rest {
 
 /// The links of the xApps.
 #[derive(Clone, Copy, PartialEq)]
-enum XappsOn {
+pub(crate) enum XappsOn {
     Tcp,
     /// The xApps poll for `spin` before they sleep.
     Shm {
@@ -144,12 +145,19 @@ enum XappsOn {
     },
     /// An xApp of FlexRIC, over TCP.
     E42,
+    /// An xApp of the O-RAN reference platform, over RMR.
+    Rmr,
 }
 
 impl RicShape {
     /// One event loop and one xApp over TCP.
     pub fn with_rest(rest: Rest) -> Self {
         RicShape { rest, ..RicShape::default() }
+    }
+
+    /// One event loop and one xApp.
+    pub fn with_xapp_on(xapps_on: XappsOn) -> Self {
+        RicShape { xapps_on, ..RicShape::default() }
     }
 }
 
@@ -194,7 +202,8 @@ fn loops_row(ferric: &Path, nodes: usize, xapps: usize, effort: Effort) -> anyho
     })
 }
 
-fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
+/// Moves indications through a RIC.
+pub(crate) fn through_ric(ferric: &Path, load: Load, shape: RicShape, seconds: f64) -> anyhow::Result<Run> {
     through_ric_and_requests(ferric, load, shape, seconds).map(|(run, _)| run)
 }
 
@@ -208,17 +217,22 @@ pub(crate) fn through_ric_and_requests(
     let RicShape { loops, xapps, xapps_on, rest } = shape;
     let (loops, path) = (loops.to_string(), TemporaryPath::new("xapps"));
     let (xapp_at, spin) = match xapps_on {
-        XappsOn::Tcp | XappsOn::E42 => (any_port().to_string(), Duration::ZERO),
+        XappsOn::Tcp | XappsOn::E42 | XappsOn::Rmr => (any_port().to_string(), Duration::ZERO),
         XappsOn::Shm { spin } => (Address::Shm(path.0.clone()).to_string(), spin),
     };
     let mut options = vec!["--xapp", &xapp_at, "--loops", &loops];
     if xapps_on == XappsOn::E42 {
         options.extend(["--e42", "e42+tcp://127.0.0.1:0"]);
     }
+    if xapps_on == XappsOn::Rmr {
+        options.extend(oran::OPTIONS);
+    }
     if rest != Rest::Off {
         options.extend(["--rest", "127.0.0.1:0"]);
     }
-    let RicProcess { process: ric, e2, xapp, e42, rest: rest_at, .. } = RicProcess::start(ferric, &options)?;
+    let started = RicProcess::start(ferric, &options)?;
+    let platform = Platform::of(&started);
+    let RicProcess { process: ric, e2, xapp, e42, rest: rest_at, .. } = started;
 
     let mut sources = Vec::new();
     for number in 0..load.nodes {
@@ -231,11 +245,13 @@ pub(crate) fn through_ric_and_requests(
     let mut sinks = Vec::new();
     for _ in 0..xapps {
         let (xapp, e42, ready, sender) = (xapp.clone(), e42.clone(), ready.clone(), result.0.clone());
+        let platform = platform.clone();
         sinks.push(thread::spawn(move || {
             let received = Received::new(clock, load.nodes);
-            let received = match e42 {
-                Some(ric) => receive_all_over_e42(&ric, load.nodes, received, &ready)?,
-                None => receive_all(&xapp, spin, received, &ready)?,
+            let received = match (e42, platform) {
+                (Some(ric), _) => receive_all_over_e42(&ric, load.nodes, received, &ready)?,
+                (None, Some(platform)) => receive_all_over_rmr(&platform, load.nodes, received, &ready)?,
+                (None, None) => receive_all(&xapp, spin, received, &ready)?,
             };
             // the receiver exists, unless the measurement has failed
             let _ = sender.send(received);
@@ -322,6 +338,39 @@ fn receive_all_over_e42(
                 let _ = ready.send(());
             } else {
                 received.frame(pdu);
+            }
+        })?;
+    }
+    Ok(received)
+}
+
+/// As [`receive_all`], as an xApp of the O-RAN reference platform.
+fn receive_all_over_rmr(
+    platform: &Platform,
+    nodes: usize,
+    mut received: Received,
+    ready: &mpsc::Sender<()>,
+) -> anyhow::Result<Received> {
+    let names = platform.nodes()?;
+    ensure!(names.len() == nodes, "the RIC lists {} nodes in place of {nodes}", names.len());
+    let mut links = platform.links()?;
+    let client = platform.client()?;
+    let ready = ready.clone();
+    let outcomes = platform.outcomes(move |outcome| {
+        if outcome.error.is_empty() {
+            // the receiver exists, unless the measurement has failed
+            let _ = ready.send(());
+        }
+    })?;
+    for (number, node) in names.iter().enumerate() {
+        let trigger = &b"trigger"[..];
+        let wanted = oran::Wanted { number: number as u16, node, function: FUNCTION, event_trigger: trigger };
+        oran::subscribe(&client, wanted, &outcomes, links.port())?;
+    }
+    while !received.is_complete() {
+        links.receive(Duration::from_millis(100), |message| {
+            if message.kind == MessageType::INDICATION {
+                received.frame(message.payload);
             }
         })?;
     }

@@ -101,7 +101,7 @@ fn run(text: &str, interface: Interface, is_stalled: bool) -> Report {
     // the REST interfaces of the platform
     let platform = messaging.map(|setup| {
         let messaging = setup.add_to(&mut server).unwrap();
-        let mut routes = oran::e2_manager::add_to(&mut server).unwrap();
+        let mut routes = oran::e2_manager::add_to(&mut server, None).unwrap();
         routes.extend(oran::subscription::routes(&messaging));
         let rest = rest::Server::start(rest::ServerConfig::new("127.0.0.1:0".parse().unwrap()), routes).unwrap();
         (messaging, rest)

@@ -44,6 +44,21 @@ enum Command {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
         seconds: f64,
     },
+    /// xApps of the O-RAN reference platform: the relay over RMR, and subscriptions by REST.
+    ///
+    /// The relay to one xApp of 1 and 16 nodes, beside that to an xApp of ferric and over E42; 100 subscriptions per second beside 1 and
+    /// 100 xApps that receive reports. Takes about two minutes.
+    Oran {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Repetitions, which alternate between the cases; medians are shown.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+        /// Seconds of each repetition, 0.1 to 60.
+        #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
+        seconds: f64,
+    },
     /// Round trips of a ping between a controller and a node, by link and encoding.
     ///
     /// A bare echo over the same link is measured beside them. Takes a few seconds.
@@ -119,6 +134,20 @@ enum Command {
         #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = parse_seconds)]
         seconds: f64,
     },
+    /// Three RICs share nodes through a Redis; one is killed: the time until its nodes report again.
+    ///
+    /// Needs `redis-server` on the PATH. Takes about 8 seconds for each repetition.
+    Failover {
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Nodes, of which a third moves.
+        #[arg(long, value_name = "N", default_value_t = 300, value_parser = value_parser!(u32).range(3..=10_000))]
+        nodes: u32,
+        /// Repetitions.
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..=99))]
+        repetitions: u16,
+    },
     /// Run a RIC and an emulated RAN while faults are injected.
     ///
     /// Fails if a report of a well-behaved node is lost or duplicated, or if memory or descriptors grow.
@@ -164,6 +193,9 @@ fn run(command: Command) -> anyhow::Result<()> {
             }
             Ok(())
         }
+        Command::Oran { json, repetitions, seconds } => {
+            print(&bench::oran(&ferric()?, repetitions.into(), seconds)?, json)
+        }
         Command::Ping { json, rounds, pings } => print(&bench::ping(rounds.into(), pings.into())?, json),
         Command::Ran { json, repetitions, seconds } => print(&bench::ran(repetitions.into(), seconds)?, json),
         Command::Rest { json, requests, pages, repetitions, seconds } => {
@@ -176,6 +208,9 @@ fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Virtual { json, repetitions, seconds } => {
             print(&bench::virtual_networks(&ferric()?, repetitions.into(), seconds)?, json)
+        }
+        Command::Failover { json, nodes, repetitions } => {
+            print(&bench::failover(&ferric()?, nodes, repetitions.into())?, json)
         }
         Command::Soak { minutes, seed, json } => {
             let report = bench::soak(&ferric()?, Soak { span: Duration::from_secs_f64(60.0 * minutes), seed })?;

@@ -9,6 +9,22 @@ fn run(arguments: &[&str]) -> Outcome {
 }
 
 #[test]
+fn failover_moves_the_nodes_of_the_ric_that_is_killed() {
+    let Some(_) = testkit::Redis::start(&[]) else { return };
+    let _ferric = sibling(FERRIC_BENCH, "ferric", "ferric-cli");
+    let outcome = run(&["failover", "--json", "--nodes", "30", "--repetitions", "1"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let run = &report["runs"][0];
+    let moved = run["moved"].as_u64().unwrap();
+    assert!((1..30).contains(&moved), "{run}");
+    assert_eq!((run["doubled"].as_u64(), run["moved_needlessly"].as_u64()), (Some(0), Some(0)), "{run}");
+    let longest = |step: &str| run[step]["max"].as_f64().unwrap();
+    assert!(0.1 < longest("set_up_ms") && longest("set_up_ms") <= longest("report_ms"), "{run}");
+    println!("{run}");
+}
+
+#[test]
 fn report_has_the_documented_keys() {
     let _ferric = sibling(FERRIC_BENCH, "ferric", "ferric-cli");
     let outcome = run(&["e2", "--json", "--repetitions", "1", "--seconds", "0.1"]);
@@ -66,7 +82,7 @@ fn report_has_the_documented_keys() {
 #[test]
 fn help_names_the_options() {
     for (command, options) in [
-        (&[][..], &["e2", "ping", "ran", "rnis", "soak", "--log"][..]),
+        (&[][..], &["e2", "oran", "ping", "ran", "rnis", "soak", "--log"][..]),
         (&["e2"], &["--json", "--repetitions", "--seconds"]),
         (&["soak"], &["--minutes", "--seed"]),
     ] {
@@ -165,4 +181,35 @@ fn virtual_report_has_a_row_for_each_chain_of_controllers() {
         assert!(row["indications"].as_u64().unwrap() > 0, "{row}");
     }
     run(&["virtual", "--repetitions", "0"]).complains(2, &["1..=99"]);
+}
+
+#[test]
+fn oran_report_has_the_relay_over_rmr_and_subscriptions_by_rest() {
+    let _ferric = sibling(FERRIC_BENCH, "ferric", "ferric-cli");
+    let outcome = run(&["oran", "--json", "--repetitions", "1", "--seconds", "0.3"]);
+    assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let number = |value: &serde_json::Value, key: &str| value[key].as_f64().unwrap_or_else(|| panic!("{key}: {value}"));
+    let relay = report["relay"].as_array().unwrap();
+    assert_eq!(relay.iter().map(|row| row["nodes"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 16]);
+    for row in relay {
+        assert!(number(row, "indications") > 0.0 && row["lost"].is_u64(), "{row}");
+        for xapp in ["rmr", "native", "e42"] {
+            assert!(number(&row[xapp], "cpu_us") > 0.0, "{row}");
+            assert!(number(&row[xapp], "p50_us") <= number(&row[xapp], "p99_us"), "{row}");
+        }
+        assert!(number(row, "ratio_to_native") > 0.0 && number(row, "ratio_to_e42") > 0.0, "{row}");
+    }
+    assert_eq!(relay[0]["lost"], 0, "{report}");
+    let subscriptions = report["subscriptions"].as_array().unwrap();
+    assert_eq!(subscriptions.iter().map(|row| row["xapps"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 100]);
+    for row in subscriptions {
+        assert_eq!((&row["requests"], &row["failures"], &row["agents"]), (&30.into(), &0.into(), &10.into()), "{row}");
+        for times in ["answer_ms", "notification_ms"].map(|key| &row[key]) {
+            let [p50, p99, max] = ["p50", "p99", "max"].map(|key| number(times, key));
+            assert!(p50 > 0.0 && p50 <= p99 && p99 <= max, "{row}");
+        }
+    }
+    assert!(number(&subscriptions[1], "indications") > 0.0, "{report}");
+    run(&["oran", "--seconds", "0"]).complains(2, &["0.1 to 60"]);
 }

@@ -17,7 +17,7 @@ use ferric::server::E42Address;
 use rest::{AccessFiles, TlsFiles};
 use ric::flexran::FlexRanConfig;
 use ric::oran_host::OranConfig;
-use ric::{LogControl, RicConfig};
+use ric::{LogControl, NonRtRic, RicConfig};
 use shared_store::StoreUrl;
 use slicing::RuleFile;
 use tracing::{info, warn};
@@ -77,11 +77,17 @@ pub struct Args {
     /// File of the commands of xApps that may be started, in TOML; see docs/oran-xapps.md. [default: none; nothing is started]
     #[arg(long, help_heading = ORAN, value_name = "FILE")]
     xapp_commands: Option<PathBuf>,
+    /// URL of a non-RT RIC that has enrichment information for xApps, such as http://127.0.0.1:8083; see docs/a1.md. [default: none]
+    #[arg(long, help_heading = ORAN, value_name = "URL", value_parser = NonRtRic::url)]
+    non_rt_ric: Option<String>,
+    /// URL at which the non-RT RIC reaches REST. [default: the address of --rest]
+    #[arg(long, help_heading = ORAN, value_name = "URL", value_parser = NonRtRic::url)]
+    non_rt_ric_callback: Option<String>,
     /// Event loops, each on a thread of its own. [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
     /// With several event loops: surplus of links that a loop may have, so that a node is on the loop of the xApp that
-    /// receives its reports. [default: 16]
+    /// receives its reports. [default: none; nodes leave a busy loop only]
     #[arg(long, value_name = "N")]
     affinity_links: Option<u16>,
     /// Address for REST and the live page, such as 127.0.0.1:8080. Other than loopback addresses require tokens or client certificates.
@@ -239,6 +245,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Some(rest) => rest.address = address,
             None => config.rest = Some(rest::ServerConfig::new(address)),
         }
+    }
+    if let Some(url) = &args.non_rt_ric {
+        config.non_rt_ric.get_or_insert_with(|| NonRtRic::new(url)).url.clone_from(url);
+    }
+    match &mut config.non_rt_ric {
+        Some(_) if config.rest.is_none() => bail!("a non-RT RIC is given without REST, which it posts to: give --rest"),
+        Some(non_rt_ric) => non_rt_ric.callback = args.non_rt_ric_callback.clone().or(non_rt_ric.callback.take()),
+        None if args.non_rt_ric_callback.is_some() => {
+            bail!("--non-rt-ric-callback is given without a non-RT RIC: give --non-rt-ric")
+        }
+        None => {}
     }
     let rules = args.rest_rules.as_ref().or(config.rules_file.as_ref());
     config.rules = rules.map(|path| RuleFile::load(path)).transpose()?;

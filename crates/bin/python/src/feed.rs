@@ -10,6 +10,7 @@ use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::a1::{A1Policy, event};
 use crate::answers::structures_to_python;
 use crate::error::exception;
 use crate::wait::{detached, seconds, wait, within};
@@ -117,6 +118,18 @@ feed! {
     /// Configuration structures of cells: dictionaries with `node`, `cell`, and `structures`, the attributes of each by its name;
     /// `None` for one that the node has removed.
     Configurations, CellConfiguration, Py<PyDict>, configuration
+}
+
+feed! {
+    /// Policies of a non-RT RIC, each of which is to be answered.
+    A1Policies, xapp::A1Policy, A1Policy, |policy| Ok(A1Policy(policy))
+}
+
+feed! {
+    /// What happens to a job of enrichment information: pairs of a word and a value. The words are `established`, `result` (with the
+    /// result), `enabled` and `disabled` (whether the non-RT RIC can deliver results), `refused` and, if the RIC tries again by itself,
+    /// `waiting` (with the reason). The job is deleted with it.
+    EiJob, xapp::EiEvent, (&'static str, Option<Py<PyAny>>), event
 }
 
 /// A report of structures in Python.

@@ -4,6 +4,7 @@
 // PyO3 generates the functions that Python calls; Arrow's structures are passed as pointers
 #![allow(unsafe_code, reason = "the interfaces to Python and to Arrow")]
 
+mod a1;
 mod answers;
 mod batch;
 mod demo;
@@ -25,11 +26,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _ferric {
     #[pymodule_export]
+    use crate::a1::A1Policy;
+    #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
     use crate::demo::Demo;
     #[pymodule_export]
-    use crate::feed::{Configurations, EventFeed, HandoverRequest, HandoverRequests, RrcMessage, RrcMessages};
+    use crate::feed::{
+        A1Policies, Configurations, EiJob, EventFeed, HandoverRequest, HandoverRequests, RrcMessage, RrcMessages,
+    };
     #[pymodule_export]
     use crate::gym::{Environment, Environments, environment_scenario};
     #[pymodule_export]

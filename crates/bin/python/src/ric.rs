@@ -2,9 +2,11 @@
 
 use ferric::xapp;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::a1::to_json;
 use crate::answers::{Answers, set_quota};
-use crate::feed::{Configurations, EventFeed, HandoverRequests, RrcMessages};
+use crate::feed::{A1Policies, Configurations, EiJob, EventFeed, HandoverRequests, RrcMessages};
 use crate::handles::{Cell, Node, Slices, Ue};
 use crate::policy::{HandoverRule, Policy};
 use crate::stream::KpmStream;
@@ -150,6 +152,29 @@ impl Ric {
     /// Reports of configuration structures of all cells by name, such as `O-RRMPolicyRatio`: their state, and then each change.
     fn configuration(&self, py: Python<'_>, structures: Vec<String>) -> PyResult<Configurations> {
         Ok(Configurations::new(detached(py, || self.0.configuration(structures))?))
+    }
+
+    /// The policies of a type that a non-RT RIC has for xApps (docs/a1.md): those that are there, and all that follow. A RIC without A1
+    /// ends it with an error.
+    fn a1_policies(&self, py: Python<'_>, policy_type: i32) -> PyResult<A1Policies> {
+        Ok(A1Policies::new(detached(py, || self.0.a1_policies(policy_type))?))
+    }
+
+    /// The ids of the types of enrichment information that the non-RT RIC has.
+    fn ei_types(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        detached(py, || self.0.ei_types())
+    }
+
+    /// Has the non-RT RIC deliver enrichment information of a type, by a definition, a dictionary that conforms to the type.
+    fn ei_job(
+        &self,
+        py: Python<'_>,
+        job_id: String,
+        ei_type: String,
+        definition: &Bound<'_, PyDict>,
+    ) -> PyResult<EiJob> {
+        let definition = to_json(definition)?;
+        Ok(EiJob::new(detached(py, || self.0.ei_job(&job_id, &ei_type, &definition))?))
     }
 
     /// The same session with verified controls: they wait until reports show the effect, `within` seconds at most.

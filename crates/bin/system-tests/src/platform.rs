@@ -58,44 +58,59 @@ impl Network {
         Network { ric, rmr: SocketAddr::new(host.parse().unwrap(), port), rest, rights, ran }
     }
 
-    /// The RAN function of a service model, with its definition.
-    #[must_use]
-    pub fn function(&self, oid: &str) -> (u16, Vec<u8>) {
-        let node = self.rest.get(&format!("/v1/nodeb/{NODE}"));
-        let functions = node["gnb"]["ranFunctions"].as_array().unwrap();
-        let function = functions.iter().find(|function| function["ranFunctionOid"] == oid).expect(oid);
-        let digits = function["ranFunctionDefinition"].as_str().unwrap();
-        let octets = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap());
-        (function["ranFunctionId"].as_u64().unwrap() as u16, octets.collect())
-    }
-
-    /// KPM: its id, an event trigger of 50 ms, and an action for a measurement of the cell.
+    /// KPM of the node.
     #[must_use]
     pub fn kpm(&self) -> Kpm {
-        let config = RanConfig::default();
-        let (function, definition) = kpm::OIDS
-            .iter()
-            .find_map(|oid| {
-                let node = self.rest.get(&format!("/v1/nodeb/{NODE}"));
-                let has = node["gnb"]["ranFunctions"].as_array().unwrap().iter().any(|of| of["ranFunctionOid"] == *oid);
-                has.then(|| self.function(oid))
-            })
-            .expect("KPM");
-        let revision = config.kpm_revision;
-        let arena = e2sm::Arena::new();
-        let definition = kpm::RanFunctionDefinition::decode(&definition, revision, &arena).unwrap();
-        let request = ReportRequest {
-            measurements: &[MeasurementRequest::named("DRB.UEThpDl")],
-            granularity_period_ms: 50,
-            reporting_period_ms: 50,
-            scope: Scope::EveryUe(kpm::EveryUe::default()),
-        };
-        let plan = request.plan(&definition, revision).unwrap();
-        let (mut trigger, mut action) = (Vec::new(), Vec::new());
-        plan.trigger.encode(revision, &mut trigger).unwrap();
-        plan.action.encode(revision, &mut action).unwrap();
-        Kpm { function, trigger, action }
+        kpm(&self.rest)
     }
+
+    /// A control of E2SM-RC: a quota of PRBs for a slice. Its RAN function, header and message.
+    #[must_use]
+    pub fn quota(&self, min_percent: u8) -> (u16, Vec<u8>, Vec<u8>) {
+        quota_of(&self.rest, min_percent)
+    }
+}
+
+/// The RAN function of a service model of the node, with its definition.
+#[must_use]
+pub fn function(rest: &Service, oid: &str) -> Option<(u16, Vec<u8>)> {
+    let node = rest.get(&format!("/v1/nodeb/{NODE}"));
+    let functions = node["gnb"]["ranFunctions"].as_array().unwrap();
+    let function = functions.iter().find(|function| function["ranFunctionOid"] == oid)?;
+    let digits = function["ranFunctionDefinition"].as_str().unwrap();
+    let octets = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap());
+    Some((function["ranFunctionId"].as_u64().unwrap() as u16, octets.collect()))
+}
+
+/// KPM of the node: its id, an event trigger of 50 ms, and an action for a measurement of the cell.
+#[must_use]
+pub fn kpm(rest: &Service) -> Kpm {
+    let (function, definition) = kpm::OIDS.iter().find_map(|oid| function(rest, oid)).expect("KPM");
+    let revision = RanConfig::default().kpm_revision;
+    let arena = e2sm::Arena::new();
+    let definition = kpm::RanFunctionDefinition::decode(&definition, revision, &arena).unwrap();
+    let request = ReportRequest {
+        measurements: &[MeasurementRequest::named("DRB.UEThpDl")],
+        granularity_period_ms: 50,
+        reporting_period_ms: 50,
+        scope: Scope::EveryUe(kpm::EveryUe::default()),
+    };
+    let plan = request.plan(&definition, revision).unwrap();
+    let (mut trigger, mut action) = (Vec::new(), Vec::new());
+    plan.trigger.encode(revision, &mut trigger).unwrap();
+    plan.action.encode(revision, &mut action).unwrap();
+    Kpm { function, trigger, action }
+}
+
+/// A control of E2SM-RC: a quota of PRBs for a slice. Its RAN function, header and message.
+#[must_use]
+pub fn quota_of(rest: &Service, min_percent: u8) -> (u16, Vec<u8>, Vec<u8>) {
+    let (function, _) = function(rest, e2sm::rc::OID).expect("RC");
+    let (plmn, slice) = (PlmnIdentity::from_codes(1, 1, 2), SNssai { sst: Sst([1]), sd: None });
+    let quota = SlicePrbQuota::of_slice(plmn, slice, min_percent, 100);
+    let control = Control::of_cell(ControlAction::SlicePrbQuota(quota));
+    let (header, message) = control.encode(RanConfig::default().rc_revision).unwrap();
+    (function, header, message)
 }
 
 /// A subscription to KPM.
@@ -256,19 +271,6 @@ pub fn check_indication(message: &Received, subscription_id: i32) {
     let arena = e2sm::Arena::new();
     let octets = indication.message.to_cow();
     kpm::IndicationMessage::decode(&octets, RanConfig::default().kpm_revision, &arena).unwrap();
-}
-
-impl Network {
-    /// A control of E2SM-RC: a quota of PRBs for a slice. Its RAN function, header and message.
-    #[must_use]
-    pub fn quota(&self, min_percent: u8) -> (u16, Vec<u8>, Vec<u8>) {
-        let (function, _) = self.function(e2sm::rc::OID);
-        let (plmn, slice) = (PlmnIdentity::from_codes(1, 1, 2), SNssai { sst: Sst([1]), sd: None });
-        let quota = SlicePrbQuota::of_slice(plmn, slice, min_percent, 100);
-        let control = Control::of_cell(ControlAction::SlicePrbQuota(quota));
-        let (header, message) = control.encode(RanConfig::default().rc_revision).unwrap();
-        (function, header, message)
-    }
 }
 
 /// A RIC Control Request.

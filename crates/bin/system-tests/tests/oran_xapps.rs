@@ -4,6 +4,9 @@
 //! `FERRIC_RICXAPPFRAME_PYTHON` names a Python interpreter that has `ricxappframe`; scripts/northbound has one. Without it, the
 //! last test says what it did not test.
 
+#[path = "oran_xapps/several.rs"]
+mod several;
+
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use e2::xapp::{Envelope, FunctionInfo, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
+use e2::xapp::{
+    Envelope, FunctionInfo, NodeInfo, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,
+};
 use e2::{
     Action, ActionChange, AddedAction, ChangeResult, ControlOutcome, ModifyOutcome, NodeId, QueryOutcome, RequestEvent,
     SubscriptionChange, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket,
@@ -76,7 +78,10 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
     let spec = SubscriptionSpec { event_trigger: vec![0x03, 0xE8], actions: vec![action] };
     let subscription = SubscriptionId(5);
     messages![
-        ("Hello", XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }),
+        (
+            "Hello",
+            XappMessage::Hello { lowest: OLDEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name: "demo".into() }
+        ),
         ("Welcome", RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: GlobalRicId::new(PLMN, 1) }),
         (
             "NodeUp",
@@ -191,6 +196,8 @@ fn example() -> Vec<(&'static str, Message<'static>)> {
             RicMessage::Request(RequestEvent::SubscriptionEnded { subscription, end: SubscriptionEnd::Deleted })
         ),
         ("Dropped", RicMessage::Dropped { reports: 300 }),
+        ("ToService", XappMessage::Service { kind: 20012, document: b"{}".to_vec() }),
+        ("FromService", RicMessage::Service { kind: 20010, document: b"{}" }),
         ("NodeLost", RicMessage::NodeLost(node)),
     ]
 }

@@ -170,6 +170,12 @@ impl Peers {
         self.slots.len() - self.free.len()
     }
 
+    /// Returns the number of links on this loop.
+    #[cfg(feature = "server")]
+    pub fn present(&self) -> usize {
+        self.present
+    }
+
     /// Returns the number of links that were removed.
     #[cfg(feature = "server")]
     pub fn closed(&self) -> u64 {

@@ -18,7 +18,7 @@ use e2ap::{RicActionType, RicIndicationType};
 use ferric::agent::AgentLoop;
 use ferric::e2::SubscriptionId;
 use ferric::link::{Direction, LinkEnds, LinkObserver, StreamId, Tap, TapObserver};
-use ferric::server::{Server, ServerConfig};
+use ferric::server::{LoopBalance, Server, ServerConfig};
 use ferric::xapp::{RequestEvent, Xapp, XappEvent};
 
 /// A node with the function of the tests, set up.
@@ -32,14 +32,39 @@ fn number_of(indication: &ferric::xapp::Indication<'_>) -> u64 {
     u64::from_be_bytes(indication.peek().unwrap().message.try_into().unwrap())
 }
 
+/// Which nodes are on which loop.
+#[derive(Debug)]
+struct Placement {
+    affinity_links: usize,
+    balance: LoopBalance,
+}
+
+impl Placement {
+    /// Whether nodes move all the time, so that each loop has them in turn.
+    fn nodes_move(&self) -> bool {
+        self.balance.busy_percent == 0
+    }
+}
+
+fn placements() -> [Placement; 3] {
+    // for longer than any test
+    let never = LoopBalance { interval: Duration::from_secs(3600), ..LoopBalance::default() };
+    let always = LoopBalance { interval: Duration::from_millis(1), busy_percent: 0 };
+    [(0, never), (16, never), (0, always)].map(|(affinity_links, balance)| Placement { affinity_links, balance })
+}
+
 /// Nodes and xApps on every loop: each report goes to xApps on its own loop and on others.
 #[test]
 fn every_report_reaches_every_xapp_once_and_in_order() {
     const NODES: u32 = 4;
     const XAPPS: usize = 3;
     const REPORTS: u64 = 1000;
-    for affinity_links in [0, 16] {
-        let ric = Ric::start(ServerConfig { affinity_links, ..free_ports() });
+    for placement in placements() {
+        let ric = Ric::start(ServerConfig {
+            affinity_links: placement.affinity_links,
+            balance: placement.balance,
+            ..free_ports()
+        });
         let mut nodes: Vec<_> = (0..NODES).map(|number| node(&ric, number)).collect();
         let mut xapps: Vec<_> = (0..XAPPS).map(|_| session(&ric)).collect();
         let mut ids = Vec::new();
@@ -80,9 +105,13 @@ fn every_report_reaches_every_xapp_once_and_in_order() {
             for (node, (_, request_id, action)) in nodes.iter_mut().zip(&ids) {
                 node.report(*request_id, *action, &number.to_be_bytes());
             }
+            if placement.nodes_move() && number % 10 == 0 {
+                std::thread::sleep(Duration::from_millis(1)); // several moves of each node
+            }
         }
         sinks.into_iter().for_each(|sink| sink.join().unwrap());
         let counters = ric.stop();
+        assert_eq!(counters.moved_nodes > 0, placement.nodes_move(), "{placement:?}");
         assert_eq!(counters.indications, u64::from(NODES) * REPORTS);
         assert_eq!(counters.deliveries, u64::from(NODES) * REPORTS * XAPPS as u64);
         assert_eq!(counters.dropped_reports, 0);
@@ -126,12 +155,33 @@ fn indications_of_all_loops_are_traced() {
     assert_eq!(traces.try_iter().count(), 0, "each is traced once");
 }
 
+/// By default the number of links does not matter: no report crosses loops as long as no loop is busy.
+#[test]
+fn nodes_are_on_the_loop_of_their_consumer() {
+    const NODES: u32 = 20;
+    let [Placement { balance, .. }, ..] = placements();
+    let (sender, traces) = channel();
+    let affinity_links = ServerConfig::default().affinity_links;
+    let ric = Ric::prepared(ServerConfig { affinity_links, balance, ..free_ports() }, move |server| {
+        server.trace(1, Box::new(move |trace| sender.send(*trace).unwrap()));
+    });
+    let mut nodes: Vec<_> = (0..NODES).map(|number| node(&ric, number)).collect();
+    let mut xapp = session(&ric);
+    let ids: Vec<_> = (0..NODES).zip(&mut nodes).map(|(number, node)| subscribe(&mut xapp, node, number)).collect();
+    for (node, (_, request_id, action)) in nodes.iter_mut().zip(&ids) {
+        node.report(*request_id, *action, &0_u64.to_be_bytes());
+        let trace = traces.recv_timeout(PATIENCE).unwrap();
+        assert_eq!((trace.deliveries, trace.other_loops), (1, 0), "{trace:?}");
+    }
+    assert_eq!(ric.stop().moved_nodes, 0);
+}
+
 /// An xApp of the storm: subscribes, receives some reports and unsubscribes, repeatedly.
-fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
+fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool, rounds: &AtomicU64) {
     let names: Vec<_> = (1..=nodes).map(|number| node_id_of(&mut xapp, number)).collect();
     // the number of reports since the subscription was set up, and the number of the next one
     let mut standing: BTreeMap<SubscriptionId, (u64, Option<u64>)> = BTreeMap::new();
-    let (mut random, mut rounds, mut pending, mut leaving) = (seed, 0_u64, 0_u32, Vec::new());
+    let (mut random, mut pending, mut leaving) = (seed, 0_u32, Vec::new());
     let mut last = None;
     while !(ended.load(Ordering::Acquire) && pending == 0 && standing.is_empty()) {
         let may_subscribe = pending == 0 && standing.is_empty();
@@ -163,22 +213,21 @@ fn restless(mut xapp: Xapp, nodes: u32, seed: u64, ended: &AtomicBool) -> u64 {
             XappEvent::Request(RequestEvent::SubscriptionEnded { subscription, .. }) => {
                 last = standing.remove(&subscription);
                 assert!(last.is_some(), "the subscription existed");
-                rounds += 1;
+                rounds.fetch_add(1, Ordering::Relaxed);
             }
             XappEvent::NodeUp(_) => {}
             other => panic!("{other:?}"),
         })
         .unwrap();
     }
-    rounds
 }
 
 #[test]
 fn subscription_storm_keeps_reports_complete_and_ordered() {
     const NODES: u32 = 3;
     const XAPPS: u64 = 4;
-    for affinity_links in [0, 16] {
-        let ric = Ric::start(ServerConfig { affinity_links, ..free_ports() });
+    for Placement { affinity_links, balance } in placements() {
+        let ric = Ric::start(ServerConfig { affinity_links, balance, ..free_ports() });
         let (started, agents) = std::sync::mpsc::channel();
         let e2 = ric.e2[0].clone();
         let ran = std::thread::spawn(move || {
@@ -194,16 +243,21 @@ fn subscription_storm_keeps_reports_complete_and_ordered() {
         });
         let stop = agents.recv().unwrap();
         let ended = Arc::new(AtomicBool::new(false));
+        let rounds: Vec<_> = (0..XAPPS).map(|_| Arc::new(AtomicU64::new(0))).collect();
         let xapps: Vec<_> = (0..XAPPS)
-            .map(|seed| {
-                let (xapp, ended) = (session(&ric), ended.clone());
-                std::thread::spawn(move || restless(xapp, NODES, seed, &ended))
+            .zip(&rounds)
+            .map(|(seed, rounds)| {
+                let (xapp, ended, rounds) = (session(&ric), ended.clone(), rounds.clone());
+                std::thread::spawn(move || restless(xapp, NODES, seed, &ended, &rounds))
             })
             .collect();
-        std::thread::sleep(Duration::from_millis(700)); // the duration of the storm
+        std::thread::sleep(Duration::from_millis(700)); // the duration of the storm on a quiet host
+        eventually("20 subscriptions each", || {
+            let is_over = |xapp: &std::thread::JoinHandle<()>| xapp.is_finished();
+            rounds.iter().all(|rounds| rounds.load(Ordering::Relaxed) > 20) || xapps.iter().any(is_over)
+        });
         ended.store(true, Ordering::Release);
-        let rounds: Vec<_> = xapps.into_iter().map(|xapp| xapp.join().expect("all reports in order")).collect();
-        assert!(rounds.iter().all(|rounds| *rounds > 20), "{rounds:?} subscriptions each");
+        xapps.into_iter().for_each(|xapp| xapp.join().expect("all reports in order"));
         stop.stop();
         assert_eq!(ran.join().unwrap(), 0);
         assert_eq!(ric.stop().dropped_reports, 0);
@@ -213,9 +267,14 @@ fn subscription_storm_keeps_reports_complete_and_ordered() {
 /// Inserts go through the main loop; reports that follow them on the same association must not overtake them.
 #[test]
 fn reports_do_not_overtake_inserts() {
-    let ric = Ric::start(free_ports());
-    let mut node = node(&ric, 1);
-    let mut xapp = session(&ric);
+    for Placement { affinity_links, balance } in placements() {
+        check_order_of_inserts_and_reports(&Ric::start(ServerConfig { affinity_links, balance, ..free_ports() }));
+    }
+}
+
+fn check_order_of_inserts_and_reports(ric: &Ric) {
+    let mut node = node(ric, 1);
+    let mut xapp = session(ric);
     let mut spec = report_spec(b"both");
     spec.actions[0].kind = RicActionType::Insert;
     let name = node_id_of(&mut xapp, 1);
@@ -444,4 +503,31 @@ fn peers_on_workers_count_towards_limits_and_are_removed() {
     }
     node_once_there_is_room(&server.ric, 7777);
     server.end();
+}
+
+/// Links are closed at both ends while they are on their way from one loop to another.
+#[test]
+fn nodes_that_leave_while_they_move_are_removed() {
+    let [.., Placement { balance, .. }] = placements();
+    let server = TestServer::with(|config| {
+        (config.max_connections, config.max_xapp_connections, config.balance) = (6, 6, balance);
+    });
+    // four nodes of this host at most, of which the well-behaved peers have one
+    for round in 0..30 {
+        let mut nodes: Vec<_> =
+            (0..2).map(|number| node_once_there_is_room(&server.ric, 100 * round + number)).collect();
+        let connect = || Xapp::connect(&server.ric.xapp, "test", plain()).ok();
+        let mut xapp = eventually_some("room for an xApp", connect);
+        let ids: Vec<_> =
+            (0..).zip(&mut nodes).map(|(at, node)| subscribe(&mut xapp, node, 100 * round + at)).collect();
+        for number in 0..u64::from(round) {
+            for (node, (_, request_id, action)) in nodes.iter_mut().zip(&ids) {
+                node.report(*request_id, *action, &number.to_be_bytes());
+            }
+        }
+        // the RIC closes the first one, which sets up on another connection; the other one leaves
+        drop(node_once_there_is_room(&server.ric, 100 * round));
+    }
+    node_once_there_is_room(&server.ric, 7777);
+    assert!(server.end().moved_nodes > 0);
 }

@@ -112,6 +112,10 @@ impl<A: Iapp> Iapp for RestIapp<A> {
         self.waker.wake();
     }
 
+    fn serves(&self, kind: u32) -> bool {
+        self.app.serves(kind)
+    }
+
     fn on_iteration_end(&mut self) {
         self.app.on_iteration_end();
     }

@@ -7,7 +7,11 @@
 //! | `GET /v1/nodeb/states/{ranName}` | one of them |
 //! | `GET /v1/nodeb/{ranName}` | a node with its RAN functions |
 //!
-//! Documents have the names and the form of the platform: absent values are left out. Nodes that are lost are not listed.
+//! Documents have the names and the form of the platform: absent values are left out. Nodes that are lost are not listed. With several
+//! RICs that share nodes, those of all of them are.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ferric::e2::{Indication, Node};
 use ferric::e2ap::GlobalE2NodeId;
@@ -16,21 +20,23 @@ use iapp_rest::{Job, add_iapp};
 use rest::{Operation, Parameter, Problem, RequestQueue, Response, Route};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::group::{self, SharedEntries};
 use crate::names::{identity_bits, plmn_octets, ran_name};
 
 const RAN_NAME: Parameter = Parameter::text("ranName", "The name of a node, as `gnb_001_001_00000e00`.");
 
-/// Adds the E2 manager to a RIC. Returns its routes.
+/// Adds the E2 manager to a RIC. Returns its routes. With `shared`, they list the nodes of the other RICs too.
 ///
 /// # Errors
 /// If the system refuses a file descriptor.
-pub fn add_to(server: &mut Server) -> Result<Vec<Route>, ferric::Error> {
-    let queue = add_iapp(server, E2Manager)?;
+pub fn add_to(server: &mut Server, shared: Option<Arc<dyn SharedEntries>>) -> Result<Vec<Route>, ferric::Error> {
+    let queue = add_iapp(server, E2Manager { shared })?;
     let list = |path, id| {
         let operation = Operation::get(path, id, "The E2 nodes").tag("nodes");
-        queued(operation.returns::<Vec<NodeIdentity>>("The nodes."), &queue, |nodes, _| {
-            Ok(Response::ok(nodes.map(NodeIdentity::of).collect::<Vec<_>>()))
+        queued(operation.returns::<Vec<NodeIdentity>>("The nodes."), &queue, |app, nodes, _| {
+            Ok(Response::ok(app.list(nodes)))
         })
     };
     let state = Operation::get("/v1/nodeb/states/{ranName}", "getNodebState", "An E2 node").tag("nodes");
@@ -38,34 +44,63 @@ pub fn add_to(server: &mut Server) -> Result<Vec<Route>, ferric::Error> {
     Ok(vec![
         list("/v1/nodeb/states", "getNodebStates"),
         list("/v1/nodeb/ids", "getNodebIds"),
-        queued(state.path(&[RAN_NAME]).returns::<NodeIdentity>("The node."), &queue, |nodes, name| {
-            Ok(Response::ok(NodeIdentity::of(named(nodes, name)?)))
+        queued(state.path(&[RAN_NAME]).returns::<NodeIdentity>("The node."), &queue, |app, nodes, name| {
+            Ok(Response::ok(app.named(nodes, name)?.0))
         }),
-        queued(node.path(&[RAN_NAME]).returns::<NodeInfo>("The node."), &queue, |nodes, name| {
-            Ok(Response::ok(NodeInfo::of(named(nodes, name)?)))
+        queued(node.path(&[RAN_NAME]).returns::<NodeInfo>("The node."), &queue, |app, nodes, name| {
+            Ok(Response::ok(app.named(nodes, name)?.1))
         }),
     ])
 }
 
 /// Answers a request of the nodes that are up, and the name in the path.
-type Answer = fn(&mut dyn Iterator<Item = &Node>, &str) -> Result<Response, Problem>;
+type Answer = fn(&E2Manager, &mut dyn Iterator<Item = &Node>, &str) -> Result<Response, Problem>;
 
 fn queued(operation: Operation, queue: &RequestQueue<Job<E2Manager>>, answer: Answer) -> Route {
     Route::queued(operation, queue, move |request| {
         // the last part of the path is the name, where there is one
         let name = request.path.rsplit('/').next().unwrap_or_default().to_owned();
-        let job: Job<E2Manager> = Box::new(move |_, ric, reply| reply.send(answer(&mut ric.nodes(), &name)));
+        let job: Job<E2Manager> = Box::new(move |app, ric, reply| reply.send(answer(app, &mut ric.nodes(), &name)));
         Ok(job)
     })
 }
 
-fn named<'a>(nodes: impl IntoIterator<Item = &'a Node>, name: &str) -> Result<&'a Node, Problem> {
-    let node = nodes.into_iter().find(|node| ran_name(&node.global_id) == name);
-    node.ok_or_else(|| Problem::not_found(format!("there is no node `{name}`")))
+/// What is listed and told of a node.
+pub(crate) fn documents(node: &Node) -> (Value, Value) {
+    // names and texts are written in any case
+    let document = |result: Result<Value, serde_json::Error>| result.unwrap_or_default();
+    (document(serde_json::to_value(NodeIdentity::of(node))), document(serde_json::to_value(NodeInfo::of(node))))
+}
+
+impl E2Manager {
+    fn list(&self, nodes: &mut dyn Iterator<Item = &Node>) -> Vec<Value> {
+        let mut names = BTreeSet::new();
+        let mut list = Vec::new();
+        for node in nodes {
+            names.insert(ran_name(&node.global_id));
+            list.push(documents(node).0);
+        }
+        let others = self.shared.iter().flat_map(|shared| group::nodes(&**shared));
+        list.extend(others.filter(|(name, _)| !names.contains(name)).map(|(_, entry)| entry.identity));
+        list
+    }
+
+    fn named<'a>(&self, nodes: impl IntoIterator<Item = &'a Node>, name: &str) -> Result<(Value, Value), Problem> {
+        let node = nodes.into_iter().find(|node| ran_name(&node.global_id) == name);
+        let of_other = || {
+            let entry: group::NodeEntry = group::read(self.shared.as_deref()?, &format!("{}{name}", group::NODE))?;
+            Some((entry.identity, entry.info))
+        };
+        let found = node.map(documents).or_else(of_other);
+        found.ok_or_else(|| Problem::not_found(format!("there is no node `{name}`")))
+    }
 }
 
 /// The app of a RIC that knows its nodes.
-struct E2Manager;
+struct E2Manager {
+    /// What other RICs share.
+    shared: Option<Arc<dyn SharedEntries>>,
+}
 
 impl Iapp for E2Manager {
     fn name(&self) -> &str {

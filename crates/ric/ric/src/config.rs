@@ -89,6 +89,9 @@ pub struct RicConfig {
     /// The mitigation of conflicts between the controls of xApps, and their audit log. Default: none.
     #[cfg(feature = "conflicts")]
     pub conflicts: Option<::conflicts::ConflictConfig>,
+    /// The non-RT RIC that has enrichment information for xApps; it needs REST. Default: none.
+    #[cfg(feature = "a1")]
+    pub non_rt_ric: Option<crate::NonRtRic>,
     /// Traces of indications to an OpenTelemetry collector. Default: none.
     #[cfg(feature = "otlp")]
     pub traces: Option<crate::TraceConfig>,
@@ -137,6 +140,8 @@ impl Default for RicConfig {
             topology: None,
             #[cfg(feature = "conflicts")]
             conflicts: None,
+            #[cfg(feature = "a1")]
+            non_rt_ric: None,
             #[cfg(feature = "otlp")]
             traces: None,
             #[cfg(feature = "flexran")]

@@ -26,7 +26,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `a1` | A1 policies for xApps: REST resources if there is a shared data layer, or RMR |
+//! | `a1` | A1 policies and enrichment information for xApps: REST resources, the client of a non-RT RIC |
 //! | `conflicts` | conflict mitigation and the audit log |
 //! | `flexran` | a listener for FlexRAN agents |
 //! | `models` | service models from shared objects |
@@ -48,6 +48,8 @@ mod config;
 mod describe;
 #[cfg(feature = "flexran")]
 pub mod flexran;
+#[cfg(feature = "a1")]
+mod non_rt_ric;
 #[cfg(feature = "rest")]
 mod northbound;
 #[cfg(feature = "oran")]
@@ -56,6 +58,8 @@ pub mod oran_host;
 mod otlp;
 #[cfg(feature = "peers")]
 mod peers;
+#[cfg(all(feature = "oran", feature = "peers"))]
+mod sharing;
 #[cfg(feature = "rest")]
 mod write_audit;
 
@@ -69,6 +73,8 @@ pub use catalogue::Catalogue;
 pub use config::{ConfigError, DefaultFileError};
 pub use config::{NodeConfig, RicConfig};
 pub use describe::Descriptions;
+#[cfg(feature = "a1")]
+pub use non_rt_ric::NonRtRic;
 #[cfg(feature = "rest")]
 pub use northbound::{LineObserver, LogControl, RestLimits};
 #[cfg(feature = "otlp")]
@@ -86,6 +92,8 @@ pub struct Ric {
     rest: Option<rest::Server>,
     #[cfg(feature = "peers")]
     peers: Option<shared_store::Peers>,
+    #[cfg(all(feature = "oran", feature = "peers"))]
+    _sharing: Option<sharing::Sharing>,
     #[cfg(feature = "sdl")]
     sdl: Option<sdl::Sdl>,
     #[cfg(feature = "sdl")]
@@ -94,6 +102,9 @@ pub struct Ric {
     oran: oran_host::OranHost,
     #[cfg(feature = "virtual")]
     sla: Option<virtualization::SlaHandle>,
+    /// It speaks with the non-RT RIC as long as the RIC is there.
+    #[cfg(feature = "a1")]
+    _enrichment: Option<oran::a1::enrichment::RequestThread>,
 }
 
 #[cfg(feature = "peers")]
@@ -223,10 +234,18 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
             northbound.add(routes);
         }
     }
+    #[cfg(all(feature = "oran", feature = "peers"))]
+    let sharing = match &config.peers {
+        Some(peers) if oran.has_services() => Some(sharing::Sharing::start(peers, &server)?),
+        _ => None,
+    };
     #[cfg(feature = "peers")]
-    let on_loss = None;
+    #[cfg_attr(not(any(feature = "oran", feature = "sdl")), allow(unused_mut, reason = "they learn of lost RICs"))]
+    let mut on_loss = Vec::new();
     #[cfg(all(feature = "peers", feature = "sdl"))]
-    let on_loss = remote_sdl.as_ref().map(disconnect_nodes_on_loss).or(on_loss);
+    on_loss.extend(remote_sdl.as_ref().map(disconnect_nodes_on_loss));
+    #[cfg(all(feature = "oran", feature = "peers"))]
+    on_loss.extend(sharing.as_ref().map(forget_on_loss));
     #[cfg(feature = "peers")]
     let peers = config.peers.map(|peers| peers.start(&mut server, on_loss)).transpose()?;
     #[cfg(feature = "redis")]
@@ -242,11 +261,17 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         server.trace(traces.one_in, Box::new(move |trace| exporter.send(trace)));
     }
     #[cfg(feature = "oran")]
-    let oran = oran.start(&mut server)?;
+    let group = None;
+    #[cfg(all(feature = "oran", feature = "peers"))]
+    let group = sharing.as_ref().map(|sharing| sharing.config.clone()).or(group);
+    #[cfg(feature = "oran")]
+    let oran = oran.start(&mut server, group)?;
     #[cfg(all(feature = "oran", feature = "rest"))]
     if let Some(northbound) = &mut northbound {
         northbound.add(oran.operator_routes());
     }
+    #[cfg(feature = "a1")]
+    let mut enrichment = None;
     #[cfg(feature = "a1")]
     if let Some(northbound) = &mut northbound {
         #[cfg(feature = "oran")]
@@ -254,7 +279,22 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         #[cfg(not(feature = "oran"))]
         let messaging = None::<&oran::messaging::MessagingHandle>;
         let sdl = sdl.as_ref().map(sdl::Sdl::handle).or(remote_sdl.as_ref().map(sdl::RemoteSdl::handle));
-        northbound.add(a1_routes(sdl, messaging, &server));
+        let xapps = oran::a1::XappLink::add_to(&mut server)?;
+        let group = None;
+        #[cfg(all(feature = "oran", feature = "peers"))]
+        let group = sharing.as_ref().map(|sharing| &sharing.config).or(group);
+        northbound.add(a1_routes(sdl, messaging, &xapps, group, &server));
+        if let Some(non_rt_ric) = &config.non_rt_ric {
+            let of_xapps = std::iter::once(xapps.job_link());
+            let links = messaging.map(oran::messaging::MessagingHandle::job_link).into_iter().chain(of_xapps).collect();
+            let of_ric = non_rt_ric.prepare(links, sdl, &ric_name, &server)?;
+            xapps.serve_enrichment(&of_ric);
+            if let Some(messaging) = messaging {
+                messaging.serve_enrichment(&of_ric);
+            }
+            northbound.add(oran::a1::enrichment::routes(&of_ric));
+            enrichment = Some(of_ric);
+        }
     }
     #[cfg(feature = "flexran")]
     let flexran = flexran.map(|flexran| flexran.start(server.log_budget())).transpose()?;
@@ -264,6 +304,11 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     }
     #[cfg(feature = "rest")]
     let rest = northbound.map(|northbound| northbound.start(&mut server)).transpose()?;
+    #[cfg(feature = "a1")]
+    let enrichment = match (&config.non_rt_ric, &enrichment, &rest) {
+        (Some(non_rt_ric), Some(enrichment), Some(rest)) => Some(non_rt_ric.start(enrichment, rest)?),
+        _ => None,
+    };
     Ok(Ric {
         server,
         #[cfg(feature = "flexran")]
@@ -272,6 +317,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         rest,
         #[cfg(feature = "peers")]
         peers,
+        #[cfg(all(feature = "oran", feature = "peers"))]
+        _sharing: sharing,
         #[cfg(feature = "sdl")]
         sdl,
         #[cfg(feature = "sdl")]
@@ -280,24 +327,33 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
         oran,
         #[cfg(feature = "virtual")]
         sla,
+        #[cfg(feature = "a1")]
+        _enrichment: enrichment,
     })
 }
 
-/// A1 for xApps in the shared data layer, and over RMR. Without both there is none.
+/// A1 for xApps of all kinds that the RIC has.
 #[cfg(feature = "a1")]
 fn a1_routes(
     sdl: Option<&sdl::Handle>,
     messaging: Option<&oran::messaging::MessagingHandle>,
+    xapps: &oran::a1::XappLink,
+    group: Option<&oran::group::GroupConfig>,
     server: &Server,
 ) -> Vec<rest::Route> {
-    let links: Vec<_> = messaging.map(oran::messaging::MessagingHandle::policy_link).into_iter().collect();
+    let mut links: Vec<_> = messaging.map(oran::messaging::MessagingHandle::policy_link).into_iter().collect();
+    links.push(xapps.policy_link());
+    links.extend(group.map(|group| oran::a1::shared_link(&group.entries)));
     let a1 = match sdl {
         Some(sdl) => oran::a1::over_sdl(sdl, links, server.log_budget()),
-        None if links.is_empty() => return Vec::new(),
         None => oran::a1::A1::new(links),
     };
     if let Some(messaging) = messaging {
         messaging.serve_a1(&a1);
+    }
+    xapps.serve_a1(&a1);
+    if let Some(group) = group {
+        oran::a1::follow_shared(&a1, group);
     }
     oran::a1::routes(&a1)
 }
@@ -323,6 +379,13 @@ fn disconnect_nodes_on_loss(sdl: &sdl::RemoteSdl) -> shared_store::LossObserver 
             tracing::warn!("nodes of a RIC that is gone stay connected in R-NIB: cannot start a thread: {error}");
         }
     })
+}
+
+/// Has what a RIC that is gone has shared removed.
+#[cfg(all(feature = "oran", feature = "peers"))]
+fn forget_on_loss(sharing: &sharing::Sharing) -> shared_store::LossObserver {
+    let entries = std::sync::Arc::clone(&sharing.config.entries);
+    Box::new(move |ric| oran::group::forget_ric(&*entries, ric))
 }
 
 /// Starts the shared data layer on Redis, with the RIC's nodes in it.

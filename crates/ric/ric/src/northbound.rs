@@ -234,7 +234,7 @@ const API: Api = Api {
         ("statistics", "Statistics that nodes report."),
         ("slices", "The slices of a cell."),
         ("associations", "Rules that put UEs into slices."),
-        ("a1", "A1-P: policies of a non-RT RIC for xApps, if the RIC has a shared data layer."),
+        ("a1", "A1: policies of a non-RT RIC for xApps, and its enrichment information."),
         ("conflicts", "Conflict mitigation, if the RIC has rules for it or an audit log."),
         ("traffic", "Traffic control: queues, filters, policers, shapers, the scheduler and the pacer."),
     ],
@@ -252,7 +252,15 @@ mod tests {
 
     fn others() -> Vec<Route> {
         #[cfg(feature = "a1")]
-        let routes = oran::a1::routes(&oran::a1::A1::new(Vec::new()));
+        let routes = {
+            use oran::a1::enrichment::{Enrichment, EnrichmentConfig, routes};
+            let non_rt_ric = rest::client::ClientConfig::new("http://127.0.0.1:1");
+            let config = EnrichmentConfig { non_rt_ric, ric: "ric".to_owned() };
+            let enrichment = Enrichment::new(config, Vec::new(), None, log_lines::LogBudget::new(1000)).unwrap();
+            let mut all = oran::a1::routes(&oran::a1::A1::new(Vec::new()));
+            all.extend(routes(&enrichment));
+            all
+        };
         #[cfg(not(feature = "a1"))]
         let routes = Vec::new();
         routes

@@ -2,10 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use alarms::Alarms;
 use ferric::link::{self, Address};
 use ferric::server::Server;
+use oran::group::GroupConfig;
 pub use oran::manager::Commands;
 use oran::manager::{Bus, Manager, ManagerConfig};
 use oran::messaging::{MessagingConfig, MessagingHandle, MessagingSetup};
@@ -87,15 +89,29 @@ impl OranSetup {
         OranSetup { messaging, rest, commands, outbox_octets: config.server.link.outbox_octets }
     }
 
-    /// Adds the services to a RIC, and serves.
-    pub fn start(self, server: &mut Server) -> Result<OranHost, ferric::Error> {
-        let messaging = self.messaging.map(|setup| setup.add_to(server)).transpose()?;
+    /// Whether there is something for xApps.
+    #[cfg(feature = "peers")]
+    pub fn has_services(&self) -> bool {
+        self.messaging.is_some() || self.rest.is_some()
+    }
+
+    /// Adds the services to a RIC, and serves. With a group, xApps reach the nodes of all its RICs.
+    pub fn start(self, server: &mut Server, group: Option<GroupConfig>) -> Result<OranHost, ferric::Error> {
+        let entries = group.as_ref().map(|group| Arc::clone(&group.entries));
+        let with_group = |setup: MessagingSetup| match group {
+            Some(group) => setup.with_group(group),
+            None => setup,
+        };
+        let messaging = self.messaging.map(|setup| with_group(setup).add_to(server)).transpose()?;
         let manager = match self.commands {
             None if self.rest.is_none() => None,
             commands => Some(manage(commands, server, messaging.as_ref())?),
         };
         let rest = match self.rest {
-            Some(config) => Some(serve(config, server, messaging.as_ref(), manager.as_ref(), self.outbox_octets)?),
+            Some(config) => {
+                let nodes = oran::e2_manager::add_to(server, entries)?;
+                Some(serve(config, server, nodes, messaging.as_ref(), manager.as_ref(), self.outbox_octets)?)
+            }
             None => None,
         };
         Ok(OranHost { rest, manager, messaging })
@@ -122,11 +138,11 @@ fn manage(
 fn serve(
     config: rest::ServerConfig,
     server: &mut Server,
+    mut routes: Vec<rest::Route>,
     messaging: Option<&MessagingHandle>,
     manager: Option<&Manager>,
     outbox_octets: usize,
 ) -> Result<rest::Server, ferric::Error> {
-    let mut routes = oran::e2_manager::add_to(server)?;
     routes.extend(manager.into_iter().flat_map(Manager::routes));
     let alarms = Alarms::default();
     alarms::add_to(server, &alarms, outbox_octets)?;

@@ -43,15 +43,19 @@ impl SharedNodes {
         Ok(text.to_owned())
     }
 
-    pub(crate) fn start(self, server: &mut Server, on_loss: Option<LossObserver>) -> Result<Peers, ferric::Error> {
-        let failed = |source| ferric::Error::System { what: "share nodes with other RICs", source };
+    /// The name of this RIC among the others, and its address for nodes.
+    pub(crate) fn identity(&self, server: &Server) -> Result<(String, SocketAddr), ferric::Error> {
         let unknown = || {
             failed(io::Error::other(
                 "no address for nodes names an interface: say where the others direct nodes to (--peer-address HOST:PORT)",
             ))
         };
         let address = self.address.or_else(|| server.e2_addresses().find_map(announced)).ok_or_else(unknown)?;
-        let name = self.name.unwrap_or_else(|| address.to_string());
+        Ok((self.name.clone().unwrap_or_else(|| address.to_string()), address))
+    }
+
+    pub(crate) fn start(self, server: &mut Server, on_loss: Vec<LossObserver>) -> Result<Peers, ferric::Error> {
+        let (name, address) = self.identity(server)?;
         let config = PeersConfig { time_to_live: self.time_to_live, ..PeersConfig::new(self.url, name, address) };
         let settling = 2 * config.time_to_live;
         let peers = Peers::start(config, server.iapp_waker()?, on_loss).map_err(failed)?;
@@ -70,6 +74,10 @@ fn announced(address: &Address) -> Option<SocketAddr> {
     };
     let ip: IpAddr = host.parse().ok()?;
     (!ip.is_unspecified()).then_some(SocketAddr::new(ip, *port))
+}
+
+fn failed(source: io::Error) -> ferric::Error {
+    ferric::Error::System { what: "share nodes with other RICs", source }
 }
 
 #[cfg(test)]

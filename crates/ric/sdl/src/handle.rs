@@ -183,6 +183,12 @@ impl Handle {
         self.wake();
     }
 
+    /// Whether the store is elsewhere, and may be away.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.waker.is_none()
+    }
+
     pub(crate) fn wake(&self) {
         match &self.waker {
             Some(waker) => waker.wake(),

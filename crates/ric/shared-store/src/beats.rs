@@ -32,7 +32,7 @@ pub struct Beats {
     config: PeersConfig,
     shared: Arc<Shared>,
     waker: IappWaker,
-    on_loss: Option<LossObserver>,
+    on_loss: Vec<LossObserver>,
     /// Distinguishes this run from another RIC with the same name.
     run: String,
     connection: Option<StoreConnection>,
@@ -47,7 +47,7 @@ pub struct Beats {
 }
 
 impl Beats {
-    pub fn new(config: PeersConfig, shared: Arc<Shared>, waker: IappWaker, on_loss: Option<LossObserver>) -> Self {
+    pub fn new(config: PeersConfig, shared: Arc<Shared>, waker: IappWaker, on_loss: Vec<LossObserver>) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Beats {
             run: format!("{}-{}", std::process::id(), since.as_nanos()),
@@ -164,7 +164,7 @@ impl Beats {
             _ => info!("{} RICs share the nodes: {}", rics.len(), rics.join(", ")),
         }
         drop(members);
-        if let Some(observer) = &self.on_loss {
+        for observer in &self.on_loss {
             gone.iter().for_each(|name| observer(name));
         }
     }

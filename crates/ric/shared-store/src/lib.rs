@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`RedisUrl`], [`RedisFiles`] | | one server, and its credentials |
 //! | [`StoreUrl`], [`StoreConnection`] | | a server, the primary that Redis Sentinel names, or a Redis Cluster |
+//! | [`SharedMap`] | | a map of which each RIC has a copy |
 //! | `Peers` | `peers` | RICs that share nodes: which of them are there, and which serves a node |
 //! | `MoveNodes` | `peers` | an internal app that hands nodes over when RICs come and go |
 //!
@@ -15,6 +16,7 @@
 #[cfg(feature = "peers")]
 mod beats;
 mod connection;
+mod map;
 #[cfg(feature = "peers")]
 mod members;
 #[cfg(feature = "peers")]
@@ -26,6 +28,7 @@ mod store_url;
 mod url;
 
 pub use connection::StoreConnection;
+pub use map::{MAX_CONTENT_OCTETS, MAX_KEY_OCTETS, MAX_WAITING_OCTETS, MapHandle, MapObserver, SharedMap};
 #[cfg(feature = "peers")]
 pub use moving::MoveNodes;
 #[cfg(feature = "peers")]

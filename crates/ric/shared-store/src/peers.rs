@@ -94,11 +94,11 @@ impl NodePlacement for PlaceNodes {
 
 impl Peers {
     /// Announces this RIC, and follows the others on a thread of its own. The store need not be there yet. `waker` is called at each
-    /// change, and then about once a second; `on_loss` with the name of each RIC that is gone, on that thread: it must not block.
+    /// change, and then about once a second; `on_loss` with the name of each RIC that is gone, on that thread: they must not block.
     ///
     /// # Errors
     /// If the system refuses a thread.
-    pub fn start(config: PeersConfig, waker: IappWaker, on_loss: Option<LossObserver>) -> io::Result<Self> {
+    pub fn start(config: PeersConfig, waker: IappWaker, on_loss: Vec<LossObserver>) -> io::Result<Self> {
         let members = Mutex::new(Members::new(config.name.clone(), config.address));
         let shared = Arc::new(Shared { members, ended: Mutex::default(), changed: Condvar::new() });
         let beats = Beats::new(config, Arc::clone(&shared), waker, on_loss);

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use ferric::server::{Server, ServerConfig};
-use shared_store::{Peers, PeersConfig};
+use shared_store::{LossObserver, Peers, PeersConfig};
 use testkit::{Redis, eventually};
 
 const TIME_TO_LIVE: Duration = Duration::from_millis(400);
@@ -16,9 +16,9 @@ fn start(redis: &Redis, name: &str) -> (Peers, Receiver<String>) {
     let address = "10.0.0.1:36421".parse().unwrap();
     let config = PeersConfig::new(redis.url().parse().unwrap(), name.to_owned(), address);
     let (sender, lost) = channel();
-    let on_loss = Box::new(move |name: &str| drop(sender.send(name.to_owned())));
+    let on_loss: LossObserver = Box::new(move |name: &str| drop(sender.send(name.to_owned())));
     let config = PeersConfig { time_to_live: TIME_TO_LIVE, ..config };
-    (Peers::start(config, server.iapp_waker().unwrap(), Some(on_loss)).unwrap(), lost)
+    (Peers::start(config, server.iapp_waker().unwrap(), vec![on_loss]).unwrap(), lost)
 }
 
 /// Announces a RIC as it would itself.

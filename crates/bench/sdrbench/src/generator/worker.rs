@@ -1,5 +1,6 @@
 //! A thread of the generator: its agents, their links, and its schedule.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
@@ -8,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use ferric::link::{Events, Interest, Link, Poll, Scratch, State};
 use radio::Random;
+use rustix::thread::set_current_timer_slack;
 
 use super::node::Node;
 use super::schedule::{Plan, Schedule, at_slot};
@@ -99,6 +101,8 @@ impl Worker {
 
     pub fn run(mut self) -> anyhow::Result<()> {
         pin(&self.config.cpus)?;
+        // by default the kernel ends waits up to 50 us late, to end several at once
+        set_current_timer_slack(NonZeroU64::new(1)).context("cannot set the timer slack of a thread")?;
         let mut events = Events::new();
         loop {
             if !self.take_commands() {

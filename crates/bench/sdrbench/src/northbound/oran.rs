@@ -5,23 +5,25 @@
 //! meanwhile.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
+use bench::oran_xapp::{
+    Instance, Notification, OranNode, RmrLinks, SUBSCRIPTIONS, SubscriptionRequest, connected_nodes,
+    receive_notifications,
+};
 use e2ap::{Pdu, RanFunctionId, RicControlAckRequest, RicControlRequest, RicRequestId, Version};
-use ferric::link::{self, Address, Class, Events, Framing, Interest, Link, Listener, Poll, Scratch, StreamId};
+use ferric::link;
 use per::{Gather, Octets};
+use rest::Server;
 use rest::client::{Client, ClientConfig};
-use rest::{Operation, Response, Route, Server, ServerConfig};
-use rmr::{Header, Message, MessageType};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use rmr::MessageType;
+use serde_json::Value;
 
 use crate::campaign::OranAccess;
 
@@ -34,14 +36,6 @@ const REQUESTOR: u16 = 1021;
 const LIST_PAUSE_NS: u64 = 500_000_000;
 /// How long a request by REST may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Octets of a message beside an E2AP PDU.
-const OVERHEAD_OCTETS: usize = 16 << 10;
-/// Octets read of a connection before the others have their turn.
-const READ_OCTETS: usize = 256 * 1024;
-/// Connections of the controller.
-const MAX_CONNECTIONS: usize = 64;
-/// Where the subscription manager takes requests.
-const SUBSCRIPTIONS: &str = "/ric/v1/subscriptions";
 
 /// xApps of a controller that serves those of the O-RAN reference platform.
 pub struct Oran {
@@ -51,37 +45,6 @@ pub struct Oran {
     pub version: Version,
     /// The configuration of links.
     pub link: link::Config,
-}
-
-/// The outcome of a subscription request.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Notification {
-    /// The id of the request.
-    #[serde(rename = "SubscriptionId")]
-    id: String,
-    /// The outcomes.
-    #[serde(rename = "SubscriptionInstances")]
-    instances: Vec<Instance>,
-}
-
-/// The outcome of a subscription.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Instance {
-    /// The number that this end has given.
-    #[serde(rename = "XappEventInstanceId")]
-    request: u16,
-    /// The subscription id of its indications.
-    #[serde(rename = "E2EventInstanceId")]
-    subscription: u16,
-    /// Why it failed.
-    #[serde(rename = "ErrorCause", default)]
-    error: String,
-    /// Who refused it.
-    #[serde(rename = "ErrorSource", default)]
-    _source: String,
-    /// Whether the node did not answer.
-    #[serde(rename = "TimeoutType", default)]
-    _timeout: String,
 }
 
 /// What the threads beside the application report.
@@ -141,21 +104,13 @@ impl Northbound for Oran {
 
 /// The numbers of the nodes of this benchmark, with their names in the platform.
 fn listed(client: &Client) -> anyhow::Result<Vec<(u32, String)>> {
-    let path = "/v1/nodeb/states";
-    let response = client.request("GET", path, None).with_context(|| format!("GET {}{path}", client.url()))?;
-    if !response.is_success() {
-        bail!("GET {}{path}: status {}", client.url(), response.status);
-    }
-    let nodes = response.body.as_array().cloned().unwrap_or_default();
     let plmn = crate::southbound::e2::node_id(1).plmn_identity();
     let plmn: String = plmn.0.iter().map(|octet| format!("{octet:02X}")).collect();
-    let of = |node: &Value| {
-        let is_own = node["connectionStatus"] == "CONNECTED"
-            && node["globalNbId"]["plmnId"].as_str().is_some_and(|id| id.eq_ignore_ascii_case(&plmn));
-        let number = u32::from_str_radix(node["globalNbId"]["nbId"].as_str()?, 2).ok().filter(|_| is_own)?;
-        Some((number, node["inventoryName"].as_str()?.to_owned()))
+    let of = |node: OranNode| {
+        let number = u32::from_str_radix(&node.nb_id, 2).ok()?;
+        node.plmn.eq_ignore_ascii_case(&plmn).then_some((number, node.name))
     };
-    Ok(nodes.iter().filter_map(of).collect())
+    Ok(connected_nodes(client)?.into_iter().filter_map(of).collect())
 }
 
 /// The connections of an application with the platform.
@@ -181,16 +136,11 @@ impl Platform {
     fn start(oran: &Oran) -> anyhow::Result<Self> {
         let OranAccess { subscriptions, host, .. } = &oran.access;
         let (sender, outcomes) = mpsc::channel();
-        // the controller has no credentials; it may be on another host
-        let config = ServerConfig { is_public: true, ..ServerConfig::new(SocketAddr::new(*host, 0)) };
         let notifications = sender.clone();
-        let operation = Operation::post("/ric/v1/subscriptions/response", "notify", "The outcome of a subscription");
-        let route = Route::new(operation.takes::<Notification>().empties(), move |request| {
+        let notified = receive_notifications(*host, move |notification| {
             // the application may have ended
-            let _ = notifications.send(Outcome::Notified(request.json()?));
-            Ok(Response::no_content())
-        });
-        let notified = Server::start(config, vec![route]).context("cannot receive notifications")?;
+            let _ = notifications.send(Outcome::Notified(notification));
+        })?;
         let client = Client::new(&ClientConfig { timeout: TIMEOUT, ..subscriptions.clone() })?;
         let (jobs, received) = mpsc::channel();
         let is_ended = Arc::new(AtomicBool::new(false));
@@ -211,7 +161,7 @@ impl Platform {
             notified_port: notified.address().port(),
             _notified: notified,
             host: *host,
-            links: RmrLinks::start(oran)?,
+            links: RmrLinks::start(&oran.access.rmr, *host, &oran.link)?,
         })
     }
 
@@ -228,7 +178,7 @@ impl Platform {
     fn outcome(&mut self, outcome: Outcome, session: &mut Session<'_, u32>) -> anyhow::Result<()> {
         match outcome {
             Outcome::Notified(Notification { id, instances }) => {
-                for Instance { request, subscription, error, .. } in instances {
+                for Instance { number: request, subscription, error, .. } in instances {
                     if error.is_empty() {
                         self.active.insert(subscription.into(), id.clone());
                         session.subscribed(request.into(), subscription.into(), self)?;
@@ -293,25 +243,18 @@ impl Interface for Platform {
 
     fn subscribe(&mut self, node: u32, function: RanFunctionId, reports: &Reports) -> anyhow::Result<u32> {
         let number = self.number();
-        let action = json!({
-            "ActionID": 1,
-            "ActionType": "report",
-            "ActionDefinition": reports.action,
-            // the platform requires it, and later versions of E2AP have no time of zero
-            "SubsequentAction": { "SubsequentActionType": "continue", "TimeToWait": "w10ms" },
-        });
-        let detail = json!({
-            "XappEventInstanceId": number,
-            "EventTriggers": reports.event_trigger,
-            "ActionToBeSetupList": [action],
-        });
-        let request = json!({
-            "SubscriptionId": "",
-            "ClientEndpoint": { "Host": self.host, "HTTPPort": self.notified_port, "RMRPort": self.links.port() },
-            "Meid": self.names.get(&node),
-            "RANFunctionID": function.0,
-            "SubscriptionDetails": [detail],
-        });
+        let name = self.names.get(&node).context("a node without a name")?;
+        let request = SubscriptionRequest {
+            number,
+            node: name,
+            function,
+            event_trigger: &reports.event_trigger,
+            action: &reports.action,
+            host: self.host,
+            http_port: self.notified_port,
+            rmr_port: self.links.port(),
+        };
+        let request = request.document();
         self.send(Job::Subscribe(number.into(), request))?;
         Ok(number.into())
     }
@@ -366,136 +309,3 @@ fn work(client: &Client, jobs: &Receiver<Job>, outcomes: &Sender<Outcome>, is_en
         let _ = outcomes.send(outcome);
     }
 }
-
-/// The token of the listener; those of connections are their places.
-const LISTENER: u64 = u64::MAX;
-
-/// The connections over RMR: one to the controller, and those that it opens.
-struct RmrLinks {
-    poll: Poll,
-    events: Events,
-    scratch: Scratch,
-    listener: Listener,
-    /// The first one leads to the controller.
-    connections: Vec<Connection>,
-    source: String,
-    octets: Vec<u8>,
-}
-
-struct Connection {
-    link: Option<Link>,
-    is_write_watched: bool,
-}
-
-impl RmrLinks {
-    fn start(oran: &Oran) -> anyhow::Result<Self> {
-        let max_pdu_octets = oran.link.max_pdu_octets + OVERHEAD_OCTETS;
-        let config = link::Config { framing: Framing::OwnLength, max_pdu_octets, ..oran.link.clone() };
-        let OranAccess { rmr, host, .. } = &oran.access;
-        let address = Address::Tcp { host: host.to_string(), port: 0 };
-        let listener = Listener::bind(&address, &config).context("cannot listen for RMR")?;
-        let Address::Tcp { port, .. } = listener.local_address() else { bail!("a listener without a port") };
-        let source = SocketAddr::new(*host, *port).to_string();
-        let poll = Poll::new()?;
-        poll.add(&listener, LISTENER, Interest::READ)?;
-        let (events, scratch) = (Events::new(), Scratch::new());
-        let mut links =
-            RmrLinks { poll, events, scratch, listener, connections: Vec::new(), source, octets: Vec::new() };
-        links.add(Link::connect(rmr, &config).with_context(|| format!("RMR at {rmr}"))?)?;
-        Ok(links)
-    }
-
-    fn port(&self) -> u16 {
-        match self.listener.local_address() {
-            Address::Tcp { port, .. } => *port,
-            _ => 0,
-        }
-    }
-
-    fn add(&mut self, link: Link) -> anyhow::Result<()> {
-        let free = self.connections.iter().position(|connection| connection.link.is_none());
-        let at = free.unwrap_or(self.connections.len());
-        if at >= MAX_CONNECTIONS {
-            bail!("the controller has opened more than {MAX_CONNECTIONS} connections over RMR");
-        }
-        self.poll.add(&link, at as u64, Interest::READ_WRITE)?;
-        let connection = Connection { link: Some(link), is_write_watched: true };
-        match self.connections.get_mut(at) {
-            Some(place) => *place = connection,
-            None => self.connections.push(connection),
-        }
-        Ok(())
-    }
-
-    /// Queues a message to the controller.
-    fn send(&mut self, kind: MessageType, meid: &str, payload: &[u8]) -> anyhow::Result<()> {
-        let header = Header { kind, meid, source: &self.source, source_address: &self.source, ..Header::default() };
-        self.octets.clear();
-        header.write(payload.len(), &mut self.octets);
-        let link = self.connections.first_mut().and_then(|connection| connection.link.as_mut());
-        let link = link.ok_or_else(|| anyhow!("the connection over RMR has ended"))?;
-        link.send(StreamId(0), &[&self.octets, payload], Class::Keep)?;
-        self.flush(0)
-    }
-
-    /// Writes what waits on a connection.
-    fn flush(&mut self, at: usize) -> anyhow::Result<()> {
-        let Some(connection) = self.connections.get_mut(at) else { return Ok(()) };
-        let Some(link) = &mut connection.link else { return Ok(()) };
-        if link.wants_write() {
-            link.flush()?;
-        }
-        let wants_write = link.wants_write();
-        if wants_write != connection.is_write_watched {
-            connection.is_write_watched = wants_write;
-            let interest = if wants_write { Interest::READ_WRITE } else { Interest::READ };
-            self.poll.modify(link, at as u64, interest)?;
-        }
-        Ok(())
-    }
-
-    /// Waits for at most `timeout`, and passes on the messages that have arrived. Health checks are answered.
-    fn receive(&mut self, timeout: Duration, mut sink: impl FnMut(&Message<'_>)) -> anyhow::Result<()> {
-        self.poll.wait(&mut self.events, Some(timeout))?;
-        let tokens: Vec<u64> = self.events.iter().map(|event| event.token).collect();
-        for token in tokens {
-            if token == LISTENER {
-                while let Some(link) = self.listener.accept()? {
-                    self.add(link)?;
-                }
-                continue;
-            }
-            let at = token as usize;
-            let Some(link) = self.connections.get_mut(at).and_then(|connection| connection.link.as_mut()) else {
-                continue;
-            };
-            let (source, mut answers) = (&self.source, Vec::new());
-            let received = link.receive(&mut self.scratch, READ_OCTETS, &mut |_, octets| {
-                // what is no message is dropped, as other endpoints do
-                let Ok(message) = Message::read(octets) else { return };
-                if message.kind == MessageType::HEALTH_CHECK_REQUEST {
-                    let mut answer = Vec::new();
-                    message.answer(MessageType::HEALTH_CHECK_RESPONSE, source).write(HEALTHY.len(), &mut answer);
-                    answer.extend_from_slice(HEALTHY);
-                    answers.push(answer);
-                }
-                sink(&message);
-            });
-            for answer in answers {
-                // the end of the connection is reported by reading
-                let _ = link.send(StreamId(0), &[&answer], Class::Keep);
-            }
-            if let Err(error) = received.map_err(anyhow::Error::from).and_then(|_| self.flush(at)) {
-                // the controller may close connections that it has opened
-                self.connections[at].link = None;
-                if at == 0 {
-                    return Err(error).context("the connection over RMR");
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The text of a health check's answer.
-const HEALTHY: &[u8] = b"OK\n";

@@ -13,10 +13,13 @@ measurements is an iterator; `ferric.aio` has the same for asyncio, and `ferric.
 
 from . import errors
 from ._ferric import (
+    A1Policies,
+    A1Policy,
     Batch,
     Cell,
     Configurations,
     Demo,
+    EiJob,
     EventFeed,
     HandoverRequest,
     HandoverRequests,
@@ -39,10 +42,13 @@ from ._ferric import (
 from .errors import Error
 
 __all__ = [
+    "A1Policies",
+    "A1Policy",
     "Batch",
     "Cell",
     "Configurations",
     "Demo",
+    "EiJob",
     "Error",
     "EventFeed",
     "HandoverRequest",

@@ -367,6 +367,8 @@ pub enum RefusalCode {
     NotAllowed = 13,
     /// The node reads slowly, and the xApp's share of what may wait to be sent to it is used up.
     NodeBusy = 14,
+    /// The RIC has no such service, or its program was built without it.
+    NoService = 15,
 }
 
 impl fmt::Display for RefusalCode {
@@ -388,6 +390,7 @@ impl fmt::Display for RefusalCode {
                 "too much of this xApp waits to be sent to the node, which reads slowly; try again later"
             }
             RefusalCode::NotAllowed => "the rights of the xApp's certificate do not allow this",
+            RefusalCode::NoService => "the RIC has no such service",
         })
     }
 }
@@ -410,6 +413,7 @@ impl RefusalCode {
             12 => RefusalCode::Shared,
             13 => RefusalCode::NotAllowed,
             14 => RefusalCode::NodeBusy,
+            15 => RefusalCode::NoService,
             _ => return None,
         })
     }

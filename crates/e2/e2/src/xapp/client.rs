@@ -3,7 +3,7 @@
 
 use e2ap::{Cause, RanFunctionId, RicActionId};
 
-use super::protocol::{PROTOCOL_VERSION, XappMessage};
+use super::protocol::{OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, XappMessage};
 use crate::{NodeId, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket};
 
 /// The xApp's side of one association.
@@ -26,7 +26,7 @@ impl XappClient {
             end -= 1;
         }
         let name = name[..end].to_owned();
-        XappMessage::Hello { lowest: PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name }.encode(out);
+        XappMessage::Hello { lowest: OLDEST_PROTOCOL_VERSION, highest: PROTOCOL_VERSION, name }.encode(out);
     }
 
     /// Subscribes to a RAN function. The returned ticket identifies the outcome.
@@ -105,6 +105,13 @@ impl XappClient {
         let call_process_id = call_process_id.map(<[u8]>::to_vec);
         XappMessage::Control { ticket, node, function, ack, call_process_id, header, message }.encode(out);
         ticket
+    }
+
+    /// Sends a message to a service of the RIC that is not E2. There is no ticket: the service answers by messages of its own.
+    ///
+    /// A document above 128 KiB makes the message invalid, and so does version 3 of the protocol: the RIC would end the session.
+    pub fn service(&mut self, kind: u32, document: &[u8], out: &mut Vec<u8>) {
+        XappMessage::Service { kind, document: document.to_vec() }.encode(out);
     }
 
     fn ticket(&mut self) -> Ticket {

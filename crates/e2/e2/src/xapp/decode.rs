@@ -4,8 +4,8 @@ use e2ap::{RanFunctionRevision, RicActionId, Version};
 
 use super::protocol::{Envelope, FunctionInfo, NodeInfo, ProtocolError, RicMessage, XappMessage};
 use super::wire::{
-    MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_ENCODING, MAX_FUNCTIONS, MAX_NAME, MAX_OID, MAX_REVISION,
-    Take, Taken, kind,
+    MAGIC, MAX_ACTIONS, MAX_ACTIONS_ASKED, MAX_BLOB, MAX_DOCUMENT, MAX_ENCODING, MAX_FUNCTIONS, MAX_NAME, MAX_OID,
+    MAX_REVISION, Take, Taken, kind,
 };
 use crate::{
     ActionChange, AddedAction, ChangeResult, ControlOutcome, ModifyOutcome, NodeId, QueryOutcome, RequestEvent,
@@ -112,6 +112,9 @@ impl XappMessage {
             },
             kind::ANSWER_CHANGE => {
                 XappMessage::AnswerChange { subscription: SubscriptionId(take.u32()?), refused: take.causes()? }
+            }
+            kind::TO_SERVICE => {
+                XappMessage::Service { kind: take.u32()?, document: take.octets(MAX_DOCUMENT)?.to_vec() }
             }
             other => return Err(ProtocolError::UnknownMessage(other)),
         })
@@ -231,6 +234,7 @@ impl<'a> RicMessage<'a> {
                 },
             }),
             kind::DROPPED => RicMessage::Dropped { reports: take.u64()? },
+            kind::FROM_SERVICE => RicMessage::Service { kind: take.u32()?, document: take.octets(MAX_DOCUMENT)? },
             kind::REFUSED => RicMessage::Refused(take.code()?),
             other => return Err(ProtocolError::UnknownMessage(other)),
         })

@@ -65,6 +65,9 @@ impl XappMessage {
             XappMessage::AnswerChange { subscription, refused } => {
                 put.u8(kind::ANSWER_CHANGE).u32(subscription.0).causes(refused);
             }
+            XappMessage::Service { kind, document } => {
+                put.u8(kind::TO_SERVICE).u32(*kind).octets(document);
+            }
         }
     }
 }
@@ -84,6 +87,7 @@ impl RicMessage<'_> {
             RicMessage::NodeLost(node) => drop(put.u8(kind::NODE_LOST).u32(node.0)),
             RicMessage::Request(event) => put_event(&mut put, event),
             RicMessage::Dropped { reports } => drop(put.u8(kind::DROPPED).u64(*reports)),
+            RicMessage::Service { kind, document } => drop(put.u8(kind::FROM_SERVICE).u32(*kind).octets(document)),
             RicMessage::Refused(code) => drop(put.u8(kind::REFUSED).u8(*code as u8)),
         }
     }

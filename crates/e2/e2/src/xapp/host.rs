@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::outbox::Outbox;
-use crate::xapp::protocol::{PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
-use crate::xapp::wire::MAX_REVISION;
+use crate::xapp::protocol::{OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
+use crate::xapp::wire::{MAX_DOCUMENT, MAX_REVISION};
 use crate::{
     AssocId, CloseReason, Consumer, ConsumerIdentity, ControlOutcome, Controller, Event, Misuse, ModifyOutcome, NodeId,
     Notice, QueryOutcome, RefusalCode, RequestEvent, SubscribeError, Time, XappRights,
@@ -33,6 +33,8 @@ pub struct XappHost {
     pub(super) outbox: Outbox,
     pub(super) closes: VecDeque<(AssocId, CloseReason)>,
     pub(super) notices: VecDeque<(AssocId, Notice)>,
+    /// What is for services that are not E2.
+    pub(super) services: VecDeque<ServiceEvent>,
     pub(super) scratch: Vec<u8>,
 }
 
@@ -47,6 +49,22 @@ pub struct FunctionHint {
     pub revision: String,
 }
 
+/// What a service of the RIC that is not E2 gets of xApps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServiceEvent {
+    /// A message.
+    Message {
+        /// The xApp.
+        xapp: Consumer,
+        /// Which message of which service.
+        kind: u32,
+        /// Its content.
+        document: Vec<u8>,
+    },
+    /// The session of an xApp that has sent messages has ended.
+    Ended(Consumer),
+}
+
 #[derive(Debug)]
 pub(super) enum Session {
     /// Awaits the hello.
@@ -55,6 +73,10 @@ pub(super) enum Session {
         consumer: Consumer,
         /// The name for the log.
         name: String,
+        /// The version of the protocol.
+        version: u16,
+        /// Whether it has sent messages to services.
+        uses_services: bool,
         /// The number of invalid or unauthorized commands; a notice reports each power of two.
         misuses: u64,
         /// Nodes that were not announced to it yet. A node that is lost before is never announced.
@@ -93,6 +115,7 @@ impl XappHost {
             outbox: Outbox::default(),
             closes: VecDeque::new(),
             notices: VecDeque::new(),
+            services: VecDeque::new(),
             scratch: Vec::new(),
         }
     }
@@ -147,8 +170,11 @@ impl XappHost {
     pub fn handle_close(&mut self, now: Time, assoc: AssocId, controller: &mut Controller) {
         self.rights.remove(&assoc);
         self.certificates.remove(&assoc);
-        if let Some(Session::Open { consumer, .. }) = self.sessions.remove(&assoc) {
+        if let Some(Session::Open { consumer, uses_services, .. }) = self.sessions.remove(&assoc) {
             self.by_consumer.remove(&consumer);
+            if uses_services {
+                self.services.push_back(ServiceEvent::Ended(consumer));
+            }
             controller.drop_consumer(now, consumer);
         }
     }
@@ -245,6 +271,42 @@ impl XappHost {
             XappMessage::Hello { .. } => {
                 self.reject(now, assoc, RefusalCode::Protocol, "a second Hello", controller);
             }
+            XappMessage::Service { kind, document } => match self.sessions.get_mut(&assoc) {
+                Some(Session::Open { version: PROTOCOL_VERSION.., uses_services, .. }) => {
+                    *uses_services = true;
+                    self.services.push_back(ServiceEvent::Message { xapp: consumer, kind, document });
+                }
+                _ => {
+                    let what = "a message that its version of the protocol does not have";
+                    self.reject(now, assoc, RefusalCode::Protocol, what, controller);
+                }
+            },
+        }
+    }
+
+    /// Returns the next event for services.
+    pub fn poll_service(&mut self) -> Option<ServiceEvent> {
+        self.services.pop_front()
+    }
+
+    /// Sends a message of a service to an xApp, at most 128 KiB. Returns whether there is such an xApp, and its version of the
+    /// protocol has such messages.
+    pub fn send_service(&mut self, xapp: Consumer, kind: u32, document: &[u8]) -> bool {
+        let Some(assoc) = self.assoc(xapp) else { return false };
+        if !matches!(self.sessions.get(&assoc), Some(Session::Open { version: PROTOCOL_VERSION.., .. }))
+            || document.len() > MAX_DOCUMENT
+        {
+            return false;
+        }
+        self.send(assoc, &RicMessage::Service { kind, document });
+        true
+    }
+
+    /// Refuses a message for a service that there is not.
+    pub fn refuse_service(&mut self, xapp: Consumer) {
+        if let Some(assoc) = self.assoc(xapp) {
+            self.misused(assoc, "a message for a service that this RIC does not have");
+            self.send(assoc, &RicMessage::Refused(RefusalCode::NoService));
         }
     }
 
@@ -256,7 +318,8 @@ impl XappHost {
         name: String,
         controller: &mut Controller,
     ) {
-        if !versions.contains(&PROTOCOL_VERSION) {
+        let version = PROTOCOL_VERSION.min(*versions.end());
+        if version < OLDEST_PROTOCOL_VERSION || !versions.contains(&version) {
             return self.reject(now, assoc, RefusalCode::Version, "no common protocol version", controller);
         }
         let consumer = self.next_consumer();
@@ -272,10 +335,20 @@ impl XappHost {
         );
         let unannounced = self.announced.clone();
         let (changed, hidden) = (BTreeSet::new(), BTreeSet::new());
-        self.sessions
-            .insert(assoc, Session::Open { consumer, name, misuses: 0, unannounced, changed, hidden, behind: false });
+        let open = Session::Open {
+            consumer,
+            name,
+            version,
+            uses_services: false,
+            misuses: 0,
+            unannounced,
+            changed,
+            hidden,
+            behind: false,
+        };
+        self.sessions.insert(assoc, open);
         self.by_consumer.insert(consumer, assoc);
-        self.send(assoc, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id: controller.ric_id() });
+        self.send(assoc, &RicMessage::Welcome { version, ric_id: controller.ric_id() });
         self.handle_room(assoc);
     }
 

@@ -11,8 +11,9 @@ pub(crate) mod wire;
 
 pub use client::XappClient;
 pub(crate) use host::node_busy;
-pub use host::{FunctionHint, XappHost};
+pub use host::{FunctionHint, ServiceEvent, XappHost};
 pub use protocol::{
-    ENVELOPE_OCTETS, Envelope, FunctionInfo, NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage,
+    ENVELOPE_OCTETS, Envelope, FunctionInfo, NodeInfo, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError,
+    RicMessage, XappMessage,
 };
 pub use wire::DeliveryChange;

@@ -6,8 +6,11 @@ use e2ap::{Cause, GlobalE2NodeId, GlobalRicId, RanFunctionId, RanFunctionRevisio
 
 use crate::{NodeId, RefusalCode, RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket};
 
-/// The supported version of the protocol.
-pub const PROTOCOL_VERSION: u16 = 3;
+/// The version of the protocol.
+pub const PROTOCOL_VERSION: u16 = 4;
+
+/// The oldest version that RIC and xApps support: it lacks [`XappMessage::Service`] and [`RicMessage::Service`].
+pub const OLDEST_PROTOCOL_VERSION: u16 = 3;
 
 /// The octets of an envelope before its PDU.
 pub const ENVELOPE_OCTETS: usize = 13;
@@ -121,6 +124,13 @@ pub enum XappMessage {
         /// The service model's query definition.
         definition: Vec<u8>,
     },
+    /// A message for a service of the RIC that is not E2.
+    Service {
+        /// Which message of which service.
+        kind: u32,
+        /// Its content, up to 128 KiB.
+        document: Vec<u8>,
+    },
     /// Answer a change that a node requires.
     AnswerChange {
         /// The subscription.
@@ -155,6 +165,13 @@ pub enum RicMessage<'a> {
     Dropped {
         /// Their number so far in this session.
         reports: u64,
+    },
+    /// A message of a service of the RIC that is not E2.
+    Service {
+        /// Which message of which service.
+        kind: u32,
+        /// Its content, up to 128 KiB.
+        document: &'a [u8],
     },
     /// A message was refused; after `Version` and `Protocol` the RIC closes the association.
     Refused(RefusalCode),

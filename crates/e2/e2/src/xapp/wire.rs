@@ -22,6 +22,8 @@ pub(crate) const MAX_OID: usize = 1000;
 pub(super) const MAX_REVISION: usize = 16;
 /// Octets of a definition, a trigger, a header, a message.
 pub(super) const MAX_BLOB: usize = 1 << 20;
+/// Octets of a message of a service that is not E2.
+pub(super) const MAX_DOCUMENT: usize = 128 << 10;
 /// Functions of a node.
 pub(crate) const MAX_FUNCTIONS: usize = 256;
 /// Actions of an active subscription.
@@ -42,6 +44,7 @@ pub(super) mod kind {
     pub const MODIFY: u8 = 0x05;
     pub const QUERY: u8 = 0x06;
     pub const ANSWER_CHANGE: u8 = 0x07;
+    pub const TO_SERVICE: u8 = 0x08;
     pub const WELCOME: u8 = 0x81;
     pub const NODE_UP: u8 = 0x82;
     pub const NODE_LOST: u8 = 0x83;
@@ -59,6 +62,7 @@ pub(super) mod kind {
     pub const MODIFIED: u8 = 0x8F;
     pub const QUERIED: u8 = 0x90;
     pub const CHANGE_REQUIRED: u8 = 0x91;
+    pub const FROM_SERVICE: u8 = 0x92;
 }
 
 impl Envelope<'_> {

@@ -1,7 +1,7 @@
 //! Dispatches events and indications to apps: to iApps at once, to xApps over their links.
 
 use e2::topology::{Part, RanDatabase, RanEvent};
-use e2::xapp::Envelope;
+use e2::xapp::{Envelope, ServiceEvent};
 use e2::{AssocId, Consumer, Controller, Event, Indication, Notice, RequestEvent, Time, XappHost};
 use e2ap::RicIndicationType;
 use link::{Address, Class};
@@ -92,6 +92,9 @@ impl Apps {
     /// Dispatches the controller's events.
     #[inline]
     pub fn dispatch_events(&mut self, now: Time, controller: &mut Controller) {
+        while let Some(event) = self.host.poll_service() {
+            self.dispatch_service_event(now, controller, &event);
+        }
         while let Some(event) = controller.poll_event() {
             self.dispatch_event(now, controller, event);
             self.dispatch_topology_events(now, controller);
@@ -127,6 +130,22 @@ impl Apps {
         };
         if let Some(iapp_event) = IappEvent::of(&event, node.as_ref()) {
             self.notify_iapps(now, controller, event.consumer(), &iapp_event);
+        }
+    }
+
+    /// Passes what xApps have for services to the iApps that are these.
+    fn dispatch_service_event(&mut self, now: Time, controller: &mut Controller, event: &ServiceEvent) {
+        match event {
+            ServiceEvent::Ended(xapp) => self.notify_iapps(now, controller, None, &IappEvent::XappEnded(*xapp)),
+            ServiceEvent::Message { xapp, kind, document } => {
+                match self.iapps.iter().position(|iapp| iapp.serves(*kind)) {
+                    Some(at) => {
+                        let event = IappEvent::XappMessage { xapp: *xapp, kind: *kind, document };
+                        self.notify_iapps(now, controller, Some(Consumer(at as u32)), &event);
+                    }
+                    None => self.host.refuse_service(*xapp),
+                }
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use e2::ControllerConfig;
 use link::Address;
 
-use super::{E42Config, Rights};
+use super::{E42Config, LoopBalance, Rights};
 use crate::Endpoint;
 
 /// The configuration of a server.
@@ -61,8 +61,11 @@ pub struct ServerConfig {
     /// not enough. Default: 1.
     pub loops: usize,
     /// With several loops, a node moves to the loop of an xApp that receives its reports even if that loop has so many
-    /// links more than the one with the fewest, since reports that cross loops cost more. Default: 16.
+    /// links more than the one with the fewest, since reports that cross loops cost more. Default: 1,048,576, so that only
+    /// [`ServerConfig::balance`] has nodes move elsewhere.
     pub affinity_links: usize,
+    /// With several loops: when nodes move away from a busy loop.
+    pub balance: LoopBalance,
 }
 
 impl Default for ServerConfig {
@@ -87,7 +90,8 @@ impl Default for ServerConfig {
             max_log_lines: 6000,
             max_ues: 65_536,
             loops: 1,
-            affinity_links: 16,
+            affinity_links: 1 << 20,
+            balance: LoopBalance::default(),
         }
     }
 }

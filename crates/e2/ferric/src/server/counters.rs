@@ -15,6 +15,8 @@ pub struct Counters {
     pub stray_indications: u64,
     /// Answers of nodes that were dropped: late, repeated, malformed, or awaited by no request.
     pub stray_answers: u64,
+    /// Moves of a node from a busy event loop to another one.
+    pub moved_nodes: u64,
 }
 
 /// The counters of a worker, shared with the main loop.

@@ -42,6 +42,13 @@ pub trait Iapp: Send {
         let _ = ric;
     }
 
+    /// Whether the app is the service that takes messages of xApps of this kind, which are not E2 ([`IappEvent::XappMessage`]).
+    /// The first app that does gets them; what no app takes is refused.
+    fn serves(&self, kind: u32) -> bool {
+        let _ = kind;
+        false
+    }
+
     /// Called at the end of each iteration of the event loop: an app that sends on links of its own writes here what the
     /// events and indications of the iteration have queued, all of it at once.
     fn on_iteration_end(&mut self) {}
@@ -70,6 +77,17 @@ pub enum IappEvent<'a> {
         /// The result.
         outcome: &'a ConnectionOutcome,
     },
+    /// A message of an xApp for the service that this app is.
+    XappMessage {
+        /// The xApp.
+        xapp: Consumer,
+        /// Which message of the service.
+        kind: u32,
+        /// Its content.
+        document: &'a [u8],
+    },
+    /// The session of an xApp has ended that had sent messages to services.
+    XappEnded(Consumer),
     /// A node refused its removal, whichever app requested it.
     RemovalRefused {
         /// The node.
@@ -109,7 +127,7 @@ pub struct IappContext<'a> {
     pub(super) consumer: Consumer,
     pub(super) log_limiter: &'a LogLimiter,
     pub(super) hosts: &'a Hosts,
-    pub(super) host: &'a XappHost,
+    pub(super) host: &'a mut XappHost,
     pub(super) counters: &'a Counters,
     pub(super) insight: Insight<'a>,
     pub(super) watches: &'a mut Vec<Watch>,
@@ -159,6 +177,25 @@ impl IappContext<'_> {
         if !self.postponed.contains(&self.consumer) {
             self.postponed.push(self.consumer);
         }
+    }
+
+    /// Sends a message of a service to an xApp, at most 128 KiB. It is never dropped: an xApp that does not read is disconnected.
+    /// Returns whether there is such an xApp, whose version of the RIC-xApp protocol has these messages.
+    pub fn send_to_xapp(&mut self, xapp: Consumer, kind: u32, document: &[u8]) -> bool {
+        self.host.send_service(xapp, kind, document)
+    }
+
+    /// Returns the name of an xApp: that of its certificate, else the one that it gives itself.
+    #[must_use]
+    pub fn xapp_identity(&self, xapp: Consumer) -> Option<&str> {
+        self.controller.identity(xapp).map(|identity| &*identity.name)
+    }
+
+    /// Returns whether one more log line about an xApp is allowed, and counts it; see [`IappContext::allows_line`].
+    #[must_use]
+    pub fn allows_line_about(&self, xapp: Consumer) -> bool {
+        let host = self.host.assoc(xapp).map_or(log_lines::Host::Unknown, |assoc| self.hosts.of(assoc));
+        self.log_limiter.budget().allow(host)
     }
 
     /// Returns the database of base stations, cells and UEs that the nodes form.

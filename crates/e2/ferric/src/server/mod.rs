@@ -21,6 +21,7 @@
 
 mod admission;
 mod apps;
+mod balance;
 mod config;
 mod counters;
 mod describe;
@@ -34,6 +35,7 @@ mod newcomers;
 mod outbox_level;
 mod overview;
 mod pending;
+mod recall;
 mod receive;
 mod rights;
 mod ring;
@@ -68,11 +70,13 @@ use e42::E42Apps;
 use log_limiter::LogLimiter;
 use memory::MemoryReturn;
 use newcomers::Newcomers;
+use ring::Moved;
 use trace::{OpenTrace, Tracer};
 use worker_inbox::WorkerInbox;
 use workers::Workers;
 use xapp_links::XappLinks;
 
+pub use balance::LoopBalance;
 pub use config::{DEFAULT_XAPP_PORT, ServerConfig};
 pub use counters::Counters;
 pub use describe::Describe;
@@ -95,6 +99,8 @@ const KIND_E42: u64 = 4;
 const KIND_BELL: u64 = 5;
 const KIND_WAKE: u64 = 6;
 const KIND_TICK: u64 = 7;
+/// The place in the token of the ticker of [`Server::balance`]; that of sweeps has 0.
+const BALANCE: usize = 1;
 
 /// A near-RT RIC with its event loop.
 pub struct Server {
@@ -114,6 +120,10 @@ pub struct Server {
     apps: Apps,
     /// The records of the workers.
     inboxes: Vec<WorkerInbox>,
+    /// Links that workers have returned.
+    returned: Vec<(AssocId, Box<Moved>)>,
+    /// Of [`Server::balance`], with several loops.
+    balance_ticker: Option<Ticker>,
     log_limiter: LogLimiter,
     counters: Counters,
     out: Vec<u8>,
@@ -176,8 +186,11 @@ impl Server {
         let ticker = sweep::ticker(&poll, config.pdu_timeout).map_err(Error::epoll)?;
         let clock = Clock::new();
         let (workers, inboxes) = Workers::start(&config, &xapp_link, &poll, clock, &log_limiter)?;
+        let mut balance_ticker = None;
         if !workers.is_empty() {
             controller.track_routes();
+            let token = peers::token(KIND_TICK, BALANCE);
+            balance_ticker = Some(Ticker::new(&poll, token, config.balance.interval).map_err(Error::epoll)?);
         }
         Ok(Server {
             poll,
@@ -199,6 +212,8 @@ impl Server {
                 log_limiter.clone(),
             ),
             inboxes,
+            returned: Vec::new(),
+            balance_ticker,
             log_limiter,
             counters: Counters::default(),
             out: Vec::new(),
@@ -345,7 +360,7 @@ impl Server {
         self.apps.workers.end_sleep();
         self.apps.workers.check()?;
         let now = self.clock.now();
-        let mut is_sweep_due = false;
+        let (mut is_sweep_due, mut is_balance_due) = (false, false);
         let mut at = 0;
         while let Some(event) = self.events.get(at) {
             at += 1;
@@ -374,6 +389,7 @@ impl Server {
                     let counters = self.counters();
                     self.apps.wake_iapps(now, &mut self.controller, counters);
                 }
+                KIND_TICK if peers::place(event.token) == BALANCE => is_balance_due = true,
                 KIND_TICK => is_sweep_due = true,
                 KIND_BELL => {} // the rings are read in each iteration
                 _ => {
@@ -403,6 +419,10 @@ impl Server {
         self.apps.end_iteration();
         self.report_traces();
         self.assign_nodes();
+        if let (true, Some(ticker)) = (is_balance_due, &self.balance_ticker) {
+            ticker.acknowledge();
+            self.balance(now);
+        }
         self.apps.workers.ring_bells();
         self.inboxes.iter().for_each(WorkerInbox::publish_progress);
         Ok(())
@@ -453,6 +473,7 @@ impl Server {
         let affinity_links = self.config.affinity_links;
         while let Some((assoc, codec, event_loop)) = self.apps.workers.next_to_place(self.load(), affinity_links) {
             let Some(peer) = self.nodes.get_mut(assoc) else { continue }; // the link was moved already
+            peer.codec = codec;
             if !std::mem::replace(&mut peer.is_placed, true)
                 && event_loop > 0
                 && let Some(link) = self.nodes.move_out(&self.poll, assoc)

@@ -18,6 +18,11 @@ impl Server {
         // must not be dropped
         let room_for_news =
             (outbox_octets / 4).min(outbox_octets.saturating_sub(max_pdu_octets + crate::XAPP_OVERHEAD_OCTETS));
+        // what nodes wait for, such as the answer to a setup, does not wait for the apps
+        if self.controller.has_output() {
+            self.send_queued();
+            self.flush_nodes();
+        }
         loop {
             self.apps.dispatch_events(now, &mut self.controller);
             self.apply_watches();
@@ -61,10 +66,14 @@ impl Server {
         }
     }
 
+    fn flush_nodes(&mut self) {
+        let lost = &mut self.apps.xapp_links.lost;
+        self.nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
+    }
+
     pub(super) fn flush(&mut self) {
+        self.flush_nodes();
         let Apps { xapp_links: XappLinks { xapps, lost, .. }, e42, .. } = &mut self.apps;
-        let nodes = &mut self.nodes;
-        nodes.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
         xapps.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
         e42.peers.flush(&self.poll, |assoc, error| lost.push((assoc, error)));
     }

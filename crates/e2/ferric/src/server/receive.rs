@@ -3,7 +3,8 @@
 use e2::{AssocId, Controller, Routed, Time};
 
 use super::apps::Apps;
-use super::ring::RecordHeader;
+use super::pending::reason;
+use super::ring::{Moved, RecordHeader};
 use super::trace::{Delivered, Tracer};
 use super::{Counters, KIND_NODE, Server};
 use crate::peers;
@@ -60,9 +61,9 @@ impl Server {
 
     /// Processes the records of the workers: mostly PDUs that their links received.
     pub(super) fn receive_from_workers(&mut self, now: Time) {
-        let Server { inboxes, nodes, apps, controller, counters, tracer, .. } = self;
+        let Server { inboxes, nodes, apps, controller, counters, tracer, returned, .. } = self;
         for inbox in inboxes {
-            inbox.read(|event_loop, record, head, payload| {
+            inbox.read(|event_loop, record, head, payload, link| {
                 apps.workers.note_record(event_loop, record);
                 match head {
                     RecordHeader::Received(assoc) if apps.workers.loop_of(assoc) == 0 => {} // closed in the meantime
@@ -78,8 +79,8 @@ impl Server {
                         apps.workers.has_sent(assoc);
                         apps.host.handle_pdu(now, assoc, payload, controller);
                     }
-                    RecordHeader::Lost(assoc, reason) => match apps.workers.forget(assoc).map(|_| peers::kind(assoc.0))
-                    {
+                    RecordHeader::Returned(assoc) => returned.extend(link.map(|moved| (assoc, moved))),
+                    RecordHeader::Lost(assoc, reason) => match apps.workers.lost(assoc).map(|_| peers::kind(assoc.0)) {
                         None => {} // closed in the meantime
                         Some(KIND_NODE) => {
                             nodes.vacate(assoc);
@@ -99,6 +100,75 @@ impl Server {
                     other => unreachable!("only the main loop sends this record: {other:?}"),
                 }
             });
+        }
+        self.take_returned(now);
+    }
+
+    /// Takes the links that workers have returned, or moves them on.
+    fn take_returned(&mut self, now: Time) {
+        while let Some((assoc, moved)) = self.returned.pop() {
+            let Moved { link, codec, .. } = *moved;
+            let Some((mut link, mut recalled)) = self.apps.workers.take_returned(assoc, link) else { continue };
+            self.counters.moved_nodes += 1;
+            let lost = match recalled.apply(&mut link) {
+                Ok(()) if recalled.event_loop > 0 => {
+                    self.apps.workers.place_node(recalled.event_loop, assoc, link, codec);
+                    continue;
+                }
+                Ok(()) => self.nodes.insert_as(&self.poll, assoc, link).map_err(link::Error::Lost).err(),
+                Err(error) => {
+                    self.log_limiter.lost("node", &link, &error);
+                    Some(error)
+                }
+            };
+            if let Some(error) = lost {
+                self.nodes.vacate(assoc);
+                self.controller.handle_close(now, assoc, reason(&error));
+                continue;
+            }
+            if let Some(peer) = self.nodes.get_mut(assoc) {
+                (peer.admitted, peer.is_placed, peer.codec) = (true, true, codec);
+            }
+            self.nodes.touch(assoc);
+            // its worker may have read part of a PDU and what follows
+            self.receive_from_node(now, assoc);
+        }
+    }
+
+    /// Has nodes move from a busy loop to another one, or return once there is little to do.
+    pub(super) fn balance(&mut self, now: Time) {
+        // nodes without subscriptions cost nothing
+        let own_nodes = self.nodes.iter_mut().filter(|peer| peer.is_placed).count();
+        let own_xapps = self.apps.xapp_links.xapps.present() + self.apps.e42.peers.present();
+        let Some((from, to, nodes)) = self.apps.workers.measure(now, own_nodes, own_xapps) else {
+            for (assoc, home) in self.apps.workers.take_displaced() {
+                match self.apps.workers.loop_of(assoc) {
+                    0 => self.move_node(assoc, home),
+                    event_loop if event_loop == home => {}
+                    _ => self.apps.workers.recall(assoc, home),
+                }
+            }
+            return;
+        };
+        let own = &self.nodes;
+        self.apps.workers.forget_displaced(|assoc| own.get(assoc).is_some());
+        if from > 0 {
+            return self.apps.workers.recall_some(from, to, nodes);
+        }
+        let placed: Vec<_> =
+            self.nodes.iter_mut().filter(|peer| peer.is_placed).take(nodes).map(|peer| peer.assoc).collect();
+        for assoc in placed {
+            self.apps.workers.displaced.insert(assoc, from, to);
+            self.move_node(assoc, to);
+        }
+    }
+
+    /// Moves a node from this loop to another one.
+    fn move_node(&mut self, assoc: AssocId, to: usize) {
+        let Some(codec) = self.nodes.get(assoc).map(|peer| peer.codec).filter(|_| to > 0) else { return };
+        if let Some(link) = self.nodes.move_out(&self.poll, assoc) {
+            self.counters.moved_nodes += 1;
+            self.apps.workers.place_node(to, assoc, link, codec);
         }
     }
 }

@@ -43,6 +43,8 @@ pub(super) enum RecordHeader {
     Watch(AssocId),
     /// To a worker: write what is queued, and close.
     Close(AssocId),
+    /// To a worker: return this link.
+    Return(AssocId),
     /// To a worker: deliver the payload, an enveloped indication, to the xApps with the subscription. Between workers,
     /// with the number of records that the sender had sent to the main loop.
     Deliver(SubscriptionId, Class, u64),
@@ -55,6 +57,8 @@ pub(super) enum RecordHeader {
     Received(AssocId),
     /// To the main loop: this link is closed.
     Lost(AssocId, CloseReason),
+    /// To the main loop: the link in the parcel, which it has asked for. Nothing of it follows.
+    Returned(AssocId),
     /// To the main loop: so many octets that must not be dropped are queued for this peer, few enough.
     HasRoom(AssocId, u64),
 }
@@ -83,6 +87,8 @@ impl RecordHeader {
             RecordHeader::Probe(assoc) => (12, assoc.0, 0),
             RecordHeader::Watch(assoc) => (13, assoc.0, 0),
             RecordHeader::OrderAfter(event_loop, sent_up) => (11, event_loop, sent_up),
+            RecordHeader::Return(assoc) => (14, assoc.0, 0),
+            RecordHeader::Returned(assoc) => (15, assoc.0, 0),
         };
         let mut head = [0; HEADER_OCTETS];
         head[0] = kind;
@@ -112,6 +118,8 @@ impl RecordHeader {
             11 => RecordHeader::OrderAfter(a, b),
             12 => RecordHeader::Probe(assoc),
             13 => RecordHeader::Watch(assoc),
+            14 => RecordHeader::Return(assoc),
+            15 => RecordHeader::Returned(assoc),
             other => unreachable!("unknown record kind {other}: rings carry only encoded headers"),
         };
         (head, u32::from_ne_bytes([l0, l1, l2, l3]) as usize, beside != 0)

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use e2::SubscriptionId;
 use link::Class;
 
-use super::ring::{Doorbell, RecordHeader, Writer};
+use super::ring::{Doorbell, Moved, RecordHeader, Writer};
 
 /// A ring to a loop with xApps. Reports that find no room are dropped, counted, and reported as missed once there is
 /// room.
@@ -65,11 +65,20 @@ impl Progress {
 /// reading.
 const MAX_QUEUED_OCTETS: usize = 4 * 1024 * 1024;
 
+/// What a queued record carries.
+enum Queued {
+    Payload(Vec<u8>),
+    Link(Box<Moved>),
+}
+
+/// The memory for the entry of a queued record, beside its payload.
+const ENTRY_OCTETS: usize = size_of::<(RecordHeader, Queued)>();
+
 /// A worker's ring to the main loop. Nothing is dropped: a record that finds no room is queued here, and reading from its
 /// links is suspended until it is written.
 pub(super) struct WorkerOutbox {
     pub writer: Writer,
-    queued: VecDeque<(RecordHeader, Vec<u8>)>,
+    queued: VecDeque<(RecordHeader, Queued)>,
     queued_octets: usize,
     /// The records that were sent, queued ones included.
     sent: u64,
@@ -88,10 +97,20 @@ impl WorkerOutbox {
         self.sent += 1;
         if !self.queued.is_empty() || !self.writer.write(head, parts) {
             let payload = parts.concat();
-            self.queued_octets += payload.len() + size_of::<(RecordHeader, Vec<u8>)>();
-            self.queued.push_back((head, payload));
+            self.queued_octets += payload.len() + ENTRY_OCTETS;
+            self.queued.push_back((head, Queued::Payload(payload)));
         }
         self.sent
+    }
+
+    /// Sends a record that moves a link.
+    pub fn send_link(&mut self, head: RecordHeader, link: Box<Moved>) {
+        self.sent += 1;
+        let unsent = if self.queued.is_empty() { self.writer.write_link(head, link).err() } else { Some(link) };
+        if let Some(link) = unsent {
+            self.queued_octets += ENTRY_OCTETS;
+            self.queued.push_back((head, Queued::Link(link)));
+        }
     }
 
     /// Returns the number of records that were sent.
@@ -104,11 +123,19 @@ impl WorkerOutbox {
     /// routed by it: the consequences of a record that is done must not be overtaken.
     pub fn update_progress(&mut self) {
         self.done = self.progress.done.load(Ordering::Acquire);
-        while let Some((head, payload)) = self.queued.front()
-            && self.writer.write(*head, &[payload])
-        {
-            self.queued_octets -= payload.len() + size_of::<(RecordHeader, Vec<u8>)>();
-            self.queued.pop_front();
+        while let Some((head, queued)) = self.queued.pop_front() {
+            let (octets, unsent) = match queued {
+                Queued::Payload(payload) => {
+                    let octets = payload.len();
+                    (octets, (!self.writer.write(head, &[&payload])).then_some(Queued::Payload(payload)))
+                }
+                Queued::Link(link) => (0, self.writer.write_link(head, link).err().map(Queued::Link)),
+            };
+            if let Some(queued) = unsent {
+                self.queued.push_front((head, queued));
+                return;
+            }
+            self.queued_octets -= octets + ENTRY_OCTETS;
         }
     }
 

@@ -28,6 +28,7 @@ use e2ap::{Codec, RicIndicationType};
 use link::{Class, Events, Link, Poll, Scratch, Ticker};
 use tracing::warn;
 
+use super::balance::LoopTimer;
 use super::counters::{Counters, SharedCounters};
 use super::indication_counts::IndicationCounter;
 use super::log_limiter::LogLimiter;
@@ -72,6 +73,7 @@ pub(super) struct WorkerConnections {
     pub ticker: Ticker,
     pub log_limiter: LogLimiter,
     pub traces: WorkerTraces,
+    pub time: LoopTimer,
 }
 
 pub(super) struct Worker {
@@ -100,6 +102,7 @@ pub(super) struct Worker {
     ticker: Ticker,
     log_limiter: LogLimiter,
     traces: WorkerTraces,
+    time: LoopTimer,
 }
 
 /// What forwards a node's PDUs.
@@ -137,6 +140,7 @@ impl Worker {
             ticker,
             log_limiter,
             traces,
+            time,
         } = connections;
         let xapp_links = XappLinks::new(Peers::new(KIND_XAPP, xapps));
         let (subscribers, counters) = (SubscriberTable::default(), Counters::default());
@@ -172,6 +176,7 @@ impl Worker {
             ticker,
             log_limiter,
             traces,
+            time,
         }
     }
 
@@ -188,6 +193,7 @@ impl Worker {
         self.poll.wait(&mut self.events, timeout)?;
         self.bell.end_sleep();
         self.relay.now = self.clock.now();
+        self.time.update(self.relay.now);
         for (reader, end) in self.others.iter().zip(&mut self.ends) {
             *end = reader.as_ref().map_or(0, Reader::end);
         }
@@ -315,6 +321,14 @@ impl Worker {
                     link.close();
                 }
             }
+            RecordHeader::Return(assoc) => {
+                // without the link, the main loop learns of its end
+                let codec = nodes.get_mut(assoc).map(|peer| peer.codec);
+                if let Some((codec, link)) = codec.zip(nodes.move_out(poll, assoc)) {
+                    let moved = Box::new(Moved { link, codec, level: Arc::default() });
+                    relay.up.send_link(RecordHeader::Returned(assoc), moved);
+                }
+            }
             RecordHeader::Deliver(..) | RecordHeader::Missed(..) => relay.arrive(&record),
             RecordHeader::OrderAfter(event_loop, sent_up) => {
                 if let Some(Some(other)) = others.get_mut(event_loop as usize) {
@@ -322,7 +336,10 @@ impl Worker {
                     other.read(other.end(), before, |record| relay.arrive(&record));
                 }
             }
-            RecordHeader::Received(_) | RecordHeader::Lost(..) | RecordHeader::HasRoom(..) => {
+            RecordHeader::Received(_)
+            | RecordHeader::Lost(..)
+            | RecordHeader::HasRoom(..)
+            | RecordHeader::Returned(_) => {
                 unreachable!("only workers send this record: {:?}", record.head)
             }
         };

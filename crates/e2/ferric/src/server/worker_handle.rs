@@ -10,6 +10,7 @@ use e2ap::Codec;
 use link::{Link, LinkObserver};
 
 use super::OutboxLevel;
+use super::balance::LoopTime;
 use super::counters::SharedCounters;
 use super::indication_counts::LoopCounts;
 use super::ring::{Doorbell, Moved, RecordHeader};
@@ -25,6 +26,8 @@ pub(super) struct WorkerHandle {
     pub bell: Arc<Doorbell>,
     pub shared_counters: Arc<SharedCounters>,
     pub counts: LoopCounts,
+    /// Its processor time.
+    pub time: LoopTime,
     /// The number of links on the worker.
     pub nodes: usize,
     pub xapps: usize,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::receive::BUDGET_OCTETS;
-use super::ring::{Doorbell, Reader, Record, RecordHeader};
+use super::ring::{Doorbell, Moved, Reader, Record, RecordHeader};
 use super::send_queue::Progress;
 
 /// The records of a worker.
@@ -18,8 +18,8 @@ pub(super) struct WorkerInbox {
 
 impl WorkerInbox {
     /// Reads the records of the worker, up to the budget of an iteration. `take` gets the worker's number, the
-    /// record's number, its header and its payload.
-    pub fn read(&mut self, mut take: impl FnMut(usize, u64, RecordHeader, &[u8])) {
+    /// record's number, its header, its payload and its link.
+    pub fn read(&mut self, mut take: impl FnMut(usize, u64, RecordHeader, &[u8], Option<Box<Moved>>)) {
         let WorkerInbox { reader, done, event_loop, joined, .. } = self;
         let mut budget_octets = BUDGET_OCTETS;
         let spent = std::cell::Cell::new(0);
@@ -29,11 +29,12 @@ impl WorkerInbox {
                 budget_octets = budget_octets.saturating_sub(spent.take());
                 budget_octets > 0
             },
-            |record: Record<'_>| {
+            |mut record: Record<'_>| {
                 *done += 1;
+                let link = record.link.take();
                 let payload = record.whole(joined);
                 spent.set(payload.len() + 1);
-                take(*event_loop, *done, record.head, payload);
+                take(*event_loop, *done, record.head, payload, link);
             },
         );
     }

@@ -7,13 +7,15 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
-use e2::{AssocId, Controller, SubscriptionId, XappHost};
+use e2::{AssocId, Controller, SubscriptionId, Time, XappHost};
 use e2ap::Codec;
 use link::{Address, Class, Link, LinkObserver, Poll};
 
+use super::balance::{Balance, Displaced, LoopTimer, nodes_to_move, thread_time_ns};
 use super::counters::SharedCounters;
 use super::indication_counts::{IndicationCounter, LoopCounts};
 use super::log_limiter::LogLimiter;
+use super::recall::{ClosedOnTheWay, Recalled};
 use super::ring::{Doorbell, Reader, RecordHeader, ring};
 use super::routes::{RouteReader, RouteWriter};
 use super::send_queue::{Progress, SendQueue, WorkerOutbox};
@@ -42,12 +44,23 @@ struct Remote {
     kept_octets: u64,
     /// The octets of these that were sent after its room was requested; `None` while no request is pending.
     since_asked: Option<u64>,
+    /// Of a node that returns from its worker.
+    recalled: Option<Box<Recalled>>,
 }
 
 impl Remote {
     fn new(assoc: AssocId, event_loop: usize, link: &Link) -> Self {
         let (peer, kept_octets) = (link.peer().clone(), link.kept_octets() as u64);
-        Remote { assoc, event_loop, peer, level: Arc::default(), has_sent: false, kept_octets, since_asked: None }
+        Remote {
+            assoc,
+            event_loop,
+            peer,
+            level: Arc::default(),
+            has_sent: false,
+            kept_octets,
+            since_asked: None,
+            recalled: None,
+        }
     }
 }
 
@@ -66,6 +79,9 @@ pub(super) struct Workers {
     stop: Arc<AtomicBool>,
     /// Of tracing, and the traces of the workers.
     traces: Option<(WorkerTraces, Receiver<OpenTrace>)>,
+    balance: Balance,
+    pub displaced: Displaced,
+    closed_on_the_way: ClosedOnTheWay,
 }
 
 impl Workers {
@@ -90,6 +106,9 @@ impl Workers {
             route_writer,
             stop,
             traces: None,
+            balance: Balance::new(config.balance, config.loops),
+            displaced: Displaced::default(),
+            closed_on_the_way: ClosedOnTheWay::default(),
         };
         let mut inboxes = Vec::new();
         if config.loops == 1 {
@@ -126,6 +145,8 @@ impl Workers {
             let shared_counters = Arc::new(SharedCounters::default());
             let counter = IndicationCounter::default();
             let counts = counter.counts();
+            let timer = LoopTimer::new(config.balance);
+            let time = timer.time();
             let connections = WorkerConnections {
                 event_loop,
                 poll,
@@ -143,6 +164,7 @@ impl Workers {
                 ticker,
                 log_limiter: log_limiter.clone(),
                 traces: traces.clone(),
+                time: timer,
             };
             let ended = Arc::new(AtomicBool::new(false));
             let end = End { ended: ended.clone(), owner: owner_bell.clone() };
@@ -160,6 +182,7 @@ impl Workers {
                 bell,
                 shared_counters,
                 counts,
+                time,
                 nodes: 0,
                 xapps: 0,
                 ended,
@@ -219,8 +242,8 @@ impl Workers {
         worker.adopt(assoc, link, Codec::Per, level);
     }
 
-    /// Returns a node with a first subscription, and its loop: that of a consumer as long as it has at most
-    /// `affinity_links` more links than the one with the fewest links, else the latter.
+    /// Returns a node with a first subscription, and its loop: that of a consumer as long as it is not busy and has at most
+    /// `affinity_links` more links than the one with the fewest links, else the one that is least busy, or the latter.
     ///
     /// An indication that crosses loops wakes two of them. While a core has capacity, that costs more than an uneven
     /// load.
@@ -228,6 +251,9 @@ impl Workers {
         let (route, codec) = self.route_writer.next_new_route()?;
         let (least_loaded, fewest) = self.least_loaded(own);
         let of_taker = route.loops.trailing_zeros() as usize;
+        if self.balance.is_busy(of_taker) {
+            return Some((route.assoc, codec, self.balance.least_busy()));
+        }
         let load =
             of_taker.checked_sub(1).map_or(own, |at| self.handles.get(at).map_or(usize::MAX, WorkerHandle::load));
         Some((route.assoc, codec, if load <= fewest + affinity_links { of_taker } else { least_loaded }))
@@ -241,6 +267,66 @@ impl Workers {
         let worker = &mut self.handles[event_loop - 1];
         worker.nodes += 1;
         worker.adopt(assoc, link, codec, level);
+    }
+
+    /// Measures the loops. Returns the loop that has to give nodes, that which takes them, and how many, where the main loop has
+    /// `own_nodes` nodes with subscriptions, and `own_xapps` xApps.
+    pub fn measure(&mut self, now: Time, own_nodes: usize, own_xapps: usize) -> Option<(usize, usize, usize)> {
+        let times = self.handles.iter().map(|worker| worker.time.load(Ordering::Relaxed));
+        self.balance.measure(now, std::iter::once(thread_time_ns()).chain(times));
+        self.balance.shift(|from| match from.checked_sub(1).and_then(|at| self.handles.get(at)) {
+            Some(worker) => nodes_to_move(worker.nodes, worker.xapps),
+            None => nodes_to_move(own_nodes, own_xapps),
+        })
+    }
+
+    /// Has a worker return so many of its nodes, which are to be on another loop.
+    pub fn recall_some(&mut self, from: usize, to: usize, nodes: usize) {
+        let is_there = |remote: &&Remote| remote.event_loop == from && remote.recalled.is_none();
+        let some: Vec<_> = self.nodes.values().filter(is_there).take(nodes).map(|remote| remote.assoc).collect();
+        for assoc in some {
+            self.displaced.insert(assoc, from, to);
+            self.recall(assoc, to);
+        }
+    }
+
+    /// Has the worker of a node return it, which is to be on another loop.
+    pub fn recall(&mut self, assoc: AssocId, to: usize) {
+        let Some(remote) = self.nodes.get_mut(&assoc).filter(|remote| remote.recalled.is_none()) else { return };
+        remote.recalled = Some(Box::new(Recalled { event_loop: to, ..Recalled::default() }));
+        let from = remote.event_loop;
+        self.handle_mut(from).write(RecordHeader::Return(assoc), &[]);
+    }
+
+    /// If all loops have little to do, returns some of the nodes that have left a busy one, with that loop.
+    pub fn take_displaced(&mut self) -> Vec<(AssocId, usize)> {
+        if self.balance.is_quiet() { self.displaced.take_some() } else { Vec::new() }
+    }
+
+    /// Forgets the nodes that have left a busy loop and are not connected any more, of which the main loop knows its own.
+    pub fn forget_displaced(&mut self, is_here: impl Fn(AssocId) -> bool) {
+        let Workers { nodes, displaced, .. } = self;
+        displaced.retain(|assoc| nodes.contains_key(&assoc) || is_here(assoc));
+    }
+
+    /// Takes a link that a worker has returned: it is on the main loop now. Returns what is to be done with it, and its loop to be;
+    /// `None` if the link was closed meanwhile.
+    pub fn take_returned(&mut self, assoc: AssocId, link: Link) -> Option<(Link, Box<Recalled>)> {
+        let Some(recalled) = self.nodes.get_mut(&assoc).and_then(|remote| remote.recalled.take()) else {
+            self.closed_on_the_way.close(assoc, link);
+            return None;
+        };
+        self.forget(assoc);
+        // what its former worker has written to others is read before anything that its next one writes
+        for event_loop in 1..=self.handles.len() {
+            self.handle_mut(event_loop);
+        }
+        Some((link, recalled))
+    }
+
+    /// Returns what a node that returns from its worker waits for.
+    fn recalled_mut(&mut self, assoc: AssocId) -> Option<&mut Recalled> {
+        self.nodes.get_mut(&assoc)?.recalled.as_deref_mut()
     }
 
     /// Returns the loop of a link, also after the link was lost there.
@@ -309,6 +395,10 @@ impl Workers {
             if let Some(octets) = &mut remote.since_asked {
                 *octets += payload.len() as u64;
             }
+            if let Some(recalled) = &mut remote.recalled {
+                recalled.unsent.push(payload.to_vec());
+                return true;
+            }
         }
         self.handle_mut(event_loop).write(RecordHeader::Send(assoc), &[payload]);
         true
@@ -332,7 +422,8 @@ impl Workers {
         if remote.kept_octets <= octets {
             return true;
         }
-        if remote.since_asked.is_none() {
+        // one that returns has its room asked for on its next loop
+        if remote.since_asked.is_none() && remote.recalled.is_none() {
             remote.since_asked = Some(0);
             let event_loop = remote.event_loop;
             self.handle_mut(event_loop).write(RecordHeader::RequestRoom(assoc, octets), &[]);
@@ -359,6 +450,10 @@ impl Workers {
 
     /// Has the transport of a node on a worker find out whether the node is still there.
     pub fn probe(&mut self, node: AssocId) {
+        if let Some(recalled) = self.recalled_mut(node) {
+            recalled.is_probed = true;
+            return;
+        }
         let event_loop = self.loop_of(node);
         if event_loop > 0 {
             self.handle_mut(event_loop).write(RecordHeader::Probe(node), &[]);
@@ -367,6 +462,10 @@ impl Workers {
 
     /// Has the PDUs of a node on a worker passed to an observer, or to none any more.
     pub fn watch(&mut self, node: AssocId, observer: Option<&Arc<dyn LinkObserver>>) {
+        if let Some(recalled) = self.recalled_mut(node) {
+            recalled.observer = Some(observer.cloned());
+            return;
+        }
         let event_loop = self.loop_of(node);
         if event_loop > 0 {
             self.handle_mut(event_loop).watch(node, observer);
@@ -376,13 +475,23 @@ impl Workers {
     /// Has a link on a worker written and closed. Returns the peer's address.
     pub fn close(&mut self, assoc: AssocId) -> Option<Address> {
         let event_loop = self.loop_of(assoc);
+        let recalled = self.nodes.get_mut(&assoc).and_then(|remote| remote.recalled.take());
         let peer = self.forget(assoc)?;
-        self.handle_mut(event_loop).write(RecordHeader::Close(assoc), &[]);
+        match recalled {
+            Some(recalled) => self.closed_on_the_way.insert(assoc, recalled),
+            None => self.handle_mut(event_loop).write(RecordHeader::Close(assoc), &[]),
+        }
         Some(peer)
     }
 
+    /// Notes that a worker has lost a link. Returns the peer's address, unless the link was closed meanwhile.
+    pub fn lost(&mut self, assoc: AssocId) -> Option<Address> {
+        self.closed_on_the_way.forget(assoc);
+        self.forget(assoc)
+    }
+
     /// Removes a link that was on a worker. Returns the peer's address.
-    pub fn forget(&mut self, assoc: AssocId) -> Option<Address> {
+    fn forget(&mut self, assoc: AssocId) -> Option<Address> {
         let worker = self.loop_of(assoc).checked_sub(1).map(|at| &mut self.handles[at])?;
         if peers::kind(assoc.0) == KIND_NODE {
             worker.nodes -= 1;

@@ -16,6 +16,7 @@ use e2sm::common::RrcMessageId;
 use e2sm::{Arena, Wire, rc, slice};
 use per::Gather;
 
+use super::a1::{A1Policy, EiEvent, TypesReplies};
 use super::configuration::{self, CellConfiguration};
 use super::control::PendingControl;
 use super::cpu::{self, CpuReader, CpuReport};
@@ -58,6 +59,7 @@ pub(super) struct Core {
     pub controls: HashMap<Ticket, PendingControl>,
     /// Queries without an answer, each with the name of its node.
     pub queries: HashMap<Ticket, (String, Reply<Vec<CellQueried>>)>,
+    pub ei_types: TypesReplies,
     /// The slices of nodes, as each has reported them last.
     pub slices: BTreeMap<NodeId, slice::IndicationMessage<'static>>,
     waiting: Vec<(Instant, Waiting)>,
@@ -99,6 +101,19 @@ pub(super) enum Purpose {
     Cpus {
         period_ms: u32,
         buffer: Arc<Buffer<CpuReport>>,
+    },
+    /// A1 policies of a type: without subscriptions, as all services.
+    A1Policies {
+        policy_type: i32,
+        buffer: Arc<Buffer<A1Policy>>,
+        session: Weak<Session>,
+        deadline: Duration,
+    },
+    /// A job of enrichment information.
+    EiJob {
+        job_id: String,
+        request: String,
+        buffer: Arc<Buffer<EiEvent>>,
     },
     /// Events of the session: without subscriptions.
     Events(Arc<Buffer<Event>>),
@@ -181,6 +196,7 @@ impl Core {
             requested: HashMap::new(),
             controls: HashMap::new(),
             queries: HashMap::new(),
+            ei_types: TypesReplies::new(),
             slices: BTreeMap::new(),
             waiting: Vec::new(),
             has_changed: false,
@@ -291,6 +307,8 @@ impl Core {
                 Purpose::Configuration { buffer, .. } => buffer.end(error.clone()),
                 Purpose::RrcMessages { buffer, .. } => buffer.end(error.clone()),
                 Purpose::Cpus { buffer, .. } => buffer.end(error.clone()),
+                Purpose::A1Policies { buffer, .. } => buffer.end(error.clone()),
+                Purpose::EiJob { buffer, .. } => buffer.end(error.clone()),
                 Purpose::Policy(_) | Purpose::HandoverRules(_) => {}
             }
         }
@@ -298,6 +316,7 @@ impl Core {
         self.requested.clear();
         self.controls.clear();
         self.queries.clear();
+        self.ei_types.clear();
         self.waiting.clear();
     }
 
@@ -322,14 +341,21 @@ impl Core {
                 tracing::warn!(reports, "the RIC dropped reports: this xApp reads too slowly");
             }
             XappEvent::Disconnected { .. } => {
+                // dropped replies tell the handles
+                self.ei_types.clear();
                 if !std::mem::replace(&mut self.is_lost, true) {
                     self.tell(&Event::RicLost);
                 }
             }
             XappEvent::Reconnected(_) => {
                 self.is_lost = false;
+                if !self.purposes().all(|purpose| purpose.request_service(commands)) {
+                    self.handle_no_service();
+                }
                 self.tell(&Event::RicBack);
             }
+            XappEvent::Service { kind, document } => self.handle_service(kind, document),
+            XappEvent::NoService => self.handle_no_service(),
             XappEvent::Verified { .. } => {}
         }
     }
@@ -359,6 +385,16 @@ impl Core {
         // at once: a subscription that was resumed by the RIC is recognised by its request
         self.subscribe_streams(commands);
         self.has_changed = true;
+    }
+
+    /// What the streams are for.
+    pub fn purposes(&self) -> impl Iterator<Item = &Purpose> {
+        self.streams.values().map(|stream| &stream.purpose)
+    }
+
+    /// Ends the streams of services that the RIC does not have.
+    pub fn end_services(&mut self) {
+        self.streams.retain(|_, stream| !stream.purpose.end_service());
     }
 
     /// Passes an event to the feeds of events.
@@ -440,7 +476,11 @@ impl Core {
 
     /// Removes a stream and its subscriptions.
     pub fn remove_stream(&mut self, commands: &mut Commands<'_>, id: StreamId) {
-        self.streams.remove(&id);
+        if let Some(stream) = self.streams.remove(&id)
+            && !self.purposes().any(|other| other.has_job_of(&stream.purpose))
+        {
+            stream.purpose.withdraw_service(commands);
+        }
         let is_of_it =
             |subscribed: &Subscribed| matches!(subscribed, Subscribed::Stream { stream, .. } if *stream == id);
         for (subscription, _) in self.subscriptions.extract_if(|_, subscribed| is_of_it(subscribed)) {
@@ -494,7 +534,7 @@ impl Core {
                 Purpose::Configuration { names, .. } => configuration::plan(node, names),
                 Purpose::RrcMessages { kinds, .. } => rrc::plan(node, kinds),
                 Purpose::Cpus { period_ms, .. } => cpu::plan(node, *period_ms),
-                Purpose::Events(_) => Ok(Vec::new()),
+                Purpose::Events(_) | Purpose::A1Policies { .. } | Purpose::EiJob { .. } => Ok(Vec::new()),
             };
             match planned {
                 Ok(mut planned) => {

@@ -100,6 +100,13 @@ pub enum Error {
         /// What was expected, and what the reports show.
         what: String,
     },
+    /// A service of the RIC that is not E2 cannot do it.
+    Service {
+        /// What was asked for.
+        what: String,
+        /// Why.
+        detail: String,
+    },
 }
 
 /// What an [`Error::Unknown`] is about.
@@ -145,6 +152,7 @@ impl Error {
             Error::NodeLost { .. } => "node-lost",
             Error::Malformed { .. } => "malformed",
             Error::Unverified { .. } => "unverified",
+            Error::Service { .. } => "service",
         }
     }
 
@@ -231,6 +239,7 @@ impl fmt::Display for Error {
             Error::NodeLost { node } => write!(f, "{node} was lost before it answered"),
             Error::Malformed { node, reason } => write!(f, "{node} sent what cannot be read: {reason}"),
             Error::Unverified { node, what } => write!(f, "{node} acknowledged without effect: {what}"),
+            Error::Service { what, detail } => write!(f, "{what}: {detail}"),
         }
     }
 }

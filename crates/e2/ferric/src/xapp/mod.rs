@@ -18,6 +18,8 @@
 //! the feature `xapp-raw`.
 
 #[cfg(feature = "xapp")]
+mod a1;
+#[cfg(feature = "xapp")]
 mod configuration;
 #[cfg(feature = "xapp")]
 mod control;
@@ -61,6 +63,8 @@ pub mod tc;
 #[cfg(feature = "xapp")]
 mod ue;
 
+#[cfg(feature = "xapp")]
+pub use a1::{A1Policy, EiEvent, PolicyOperation};
 #[cfg(feature = "xapp")]
 pub use configuration::CellConfiguration;
 #[cfg(feature = "xapp")]

@@ -9,7 +9,7 @@ use crate::common::test_server::{Ric, free_ports};
 use crate::common::{eventually, unique};
 use e2ap::{Cause, CauseRicRequest, Pdu, RanFunctionId, RicActionId, RicActionType, RicRequestId};
 use ferric::Error;
-use ferric::e2::xapp::{PROTOCOL_VERSION, RicMessage, XappMessage};
+use ferric::e2::xapp::{OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, RicMessage, XappMessage};
 use ferric::e2::{ControlOutcome, RefusalCode, SubscribeError};
 use ferric::e2::{ControllerConfig, Indication, NodeId, SubscriptionEnd, SubscriptionId};
 use ferric::server::{Iapp, IappContext as Commands, IappEvent, RequestEvent, ServerConfig};
@@ -58,7 +58,7 @@ fn send(xapp: &mut Xapp) {
 #[test]
 fn session_without_common_version_is_refused() {
     let ric = start();
-    for (lowest, highest) in [(PROTOCOL_VERSION + 1, 9), (1, PROTOCOL_VERSION - 1)] {
+    for (lowest, highest) in [(PROTOCOL_VERSION + 1, 9), (1, OLDEST_PROTOCOL_VERSION - 1)] {
         let mut peer = ric.xapp();
         peer.send_message(&XappMessage::Hello { lowest, highest, name: "other".into() });
         peer.receive_message(|message| assert_eq!(message, RicMessage::Refused(RefusalCode::Version)));
@@ -68,6 +68,71 @@ fn session_without_common_version_is_refused() {
     let mut peer = ric.xapp();
     peer.send_message(&XappMessage::Hello { lowest: 0, highest: 9, name: "newer".into() });
     peer.receive_message(|message| assert!(matches!(message, RicMessage::Welcome { version: PROTOCOL_VERSION, .. })));
+}
+
+#[test]
+fn xapp_of_the_oldest_version_is_served_without_messages_of_services() {
+    let ric = start();
+    let service = XappMessage::Service { kind: 1, document: Vec::new() };
+    let hello = |highest| XappMessage::Hello { lowest: OLDEST_PROTOCOL_VERSION, highest, name: "old".into() };
+    for (highest, refusal) in [(OLDEST_PROTOCOL_VERSION, RefusalCode::Protocol), (9, RefusalCode::NoService)] {
+        let mut peer = ric.xapp();
+        peer.send_message(&hello(highest));
+        let expected = highest.min(PROTOCOL_VERSION);
+        peer.receive_message(|message| {
+            assert!(matches!(message, RicMessage::Welcome { version, .. } if version == expected), "{message:?}");
+        });
+        peer.send_message(&service);
+        peer.receive_message(|message| assert_eq!(message, RicMessage::Refused(refusal)));
+    }
+}
+
+/// A service that returns each message, with its own kind, and says that xApps have gone.
+struct Echo(mpsc::Sender<String>);
+
+impl Iapp for Echo {
+    fn name(&self) -> &str {
+        "echo"
+    }
+
+    fn serves(&self, kind: u32) -> bool {
+        kind == 7
+    }
+
+    fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Commands<'_>) {
+        match event {
+            IappEvent::XappMessage { xapp, kind, document } => {
+                self.0.send(ric.xapp_identity(*xapp).unwrap_or_default().to_owned()).unwrap();
+                assert!(ric.send_to_xapp(*xapp, kind + 1, document));
+            }
+            IappEvent::XappEnded(xapp) => {
+                assert!(!ric.send_to_xapp(*xapp, 8, b""));
+                self.0.send("ended".to_owned()).unwrap();
+            }
+            _ => {}
+        }
+    }
+
+    fn on_indication(&mut self, _: &Indication<'_>, _: &mut Commands<'_>) {}
+}
+
+#[test]
+fn message_of_a_service_reaches_its_iapp_and_is_answered() {
+    let (sender, received) = mpsc::channel();
+    let ric = Ric::with_iapps(free_ports(), move || vec![Box::new(Echo(sender))]);
+    let mut xapp = session(&ric);
+    xapp.commands().service(7, b"content");
+    let answer = poll_until(&mut xapp, |event| match event {
+        XappEvent::Service { kind, document } => Some((kind, document.to_vec())),
+        _ => None,
+    });
+    assert_eq!(answer, (8, b"content".to_vec()));
+    assert_eq!(received.recv().unwrap(), "test");
+    // no app takes another kind
+    xapp.commands().service(9, b"content");
+    poll_until(&mut xapp, |event| matches!(event, XappEvent::NoService).then_some(()));
+    drop(xapp);
+    assert_eq!(received.recv().unwrap(), "ended");
 }
 
 /// The RIC's side of a session, written by the test.
@@ -107,6 +172,30 @@ fn failed_session_reports_its_reason() {
     let error = connect(address.clone());
     assert!(error.to_string().contains(&address.to_string()), "{error}");
     assert!(matches!(connect(ferric::link::Address::Memory(unique("nobody"))), Error::Link(_)));
+}
+
+#[test]
+fn older_ric_is_asked_for_no_service() {
+    let (address, ric) = fake_ric(|mut peer| {
+        let hello = XappMessage::decode(&peer.receive()).unwrap();
+        let expected = (OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION);
+        assert!(
+            matches!(hello, XappMessage::Hello { lowest, highest, .. } if (lowest, highest) == expected),
+            "{hello:?}"
+        );
+        let mut welcome = Vec::new();
+        let ric_id = ferric::e2ap::GlobalRicId::new(ferric::e2ap::PlmnIdentity([0; 3]), 1);
+        RicMessage::Welcome { version: OLDEST_PROTOCOL_VERSION, ric_id }.encode(&mut welcome);
+        peer.send(&welcome);
+        assert_eq!(peer.try_receive(), None, "it would end the session");
+    });
+    let xapp = ferric::xapp::Ric::options().address(address.to_string()).name("test").connect().unwrap();
+    let mut policies = xapp.a1_policies(1).unwrap();
+    for error in [policies.next_within(Duration::from_secs(10)).unwrap_err(), xapp.ei_types().unwrap_err()] {
+        assert!(matches!(error, ferric::xapp::Error::Service { .. }), "{error}");
+    }
+    drop((policies, xapp));
+    ric.join().unwrap();
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl From<PolicyError> for Problem {
     fn from(error: PolicyError) -> Self {
         let status = match &error {
             PolicyError::NoType(_) | PolicyError::NoInstance(_) => StatusCode::NOT_FOUND,
-            PolicyError::Busy => return Problem::unavailable(error.to_string()),
+            PolicyError::Busy | PolicyError::NotRestored => return Problem::unavailable(error.to_string()),
             PolicyError::Full => StatusCode::INSUFFICIENT_STORAGE,
             PolicyError::Length => StatusCode::PAYLOAD_TOO_LARGE,
             // the mediator has this status for all other refusals
@@ -76,7 +76,10 @@ pub fn routes(a1: &A1) -> Vec<Route> {
     const STATUS: &str = "/A1-P/v2/policytypes/{policy_type_id}/policies/{policy_instance_id}/status";
     let route = |operation: Operation, answer: fn(&A1, &Request) -> Result<Response, Problem>| {
         let a1 = a1.clone();
-        Route::new(operation, move |request| answer(&a1, request))
+        Route::new(operation, move |request| {
+            a1.check_restored()?;
+            answer(&a1, request)
+        })
     };
     let put_type = Operation::put(ONE_TYPE, "createA1PolicyType", "Create a policy type").tag("a1").role(Role::Admin);
     let delete_type =

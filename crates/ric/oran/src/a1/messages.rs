@@ -41,7 +41,7 @@ impl PolicyRequest<'_> {
 }
 
 /// What an xApp says of an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HandlerStatus {
     /// It is enforced.
@@ -57,7 +57,8 @@ pub enum HandlerStatus {
 pub(super) struct PolicyResponse {
     pub policy_type_id: i32,
     pub policy_instance_id: String,
-    /// The xApp.
+    /// The xApp. It need not say so where its name is known.
+    #[serde(default)]
     pub handler_id: String,
     pub status: HandlerStatus,
 }

@@ -5,7 +5,8 @@
 //! status is what xApps answer. Messages are those of the platform's contract between A1 and xApps: JSON documents, which RMR
 //! carries with the types 20010 (A1_POLICY_REQ), 20011 (A1_POLICY_RESP) and 20012 (A1_POLICY_QUERY). [`over_sdl`] carries the
 //! same documents in the shared data layer, and [`MessagingHandle::policy_link`](crate::messaging::MessagingHandle::policy_link)
-//! over RMR.
+//! over RMR; [`XappLink`] carries them in the RIC-xApp protocol. RICs that share nodes share policies ([`shared_link`]): the one that is
+//! asked delivers them, and each to its own xApps of that protocol. [`enrichment`] is A1-EI.
 //!
 //! # Bounds
 //! [`MAX_TYPES`] types and [`MAX_INSTANCES`] instances of [`MAX_DOCUMENT_OCTETS`] each and [`MAX_OCTETS`] together;
@@ -14,12 +15,16 @@
 //! validate, and nothing is fetched.
 
 mod api;
+pub mod enrichment;
 mod messages;
 mod policies;
 mod sdl_link;
+mod shared;
+mod xapp_link;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use serde_json::Value;
 
@@ -30,6 +35,8 @@ use messages::{PolicyQuery, PolicyResponse};
 use policies::Policies;
 pub use policies::{MAX_DOCUMENT_OCTETS, MAX_HANDLERS, MAX_INSTANCES, MAX_OCTETS, MAX_TYPES, PolicyError, PolicyType};
 pub use sdl_link::over_sdl;
+pub use shared::{follow_shared, shared_link};
+pub use xapp_link::XappLink;
 
 /// Queries per second, beyond a burst of as many: of all xApps in the shared data layer, where each has the policies of a type sent
 /// to all, and of each host over RMR.
@@ -45,6 +52,16 @@ pub trait PolicyLink: Send + Sync {
         let _ = (policy_type_id, document);
         true
     }
+
+    /// Takes a request that another RIC has delivered, or that an earlier run has left: for links whose xApps only this RIC reaches.
+    fn follow(&self, request: &PolicyRequest<'_>) {
+        let _ = request;
+    }
+
+    /// An xApp has said something of an instance: for links that store it.
+    fn status_changed(&self, policy_type_id: i32, policy_instance_id: &str, handler_id: &str, status: HandlerStatus) {
+        let _ = (policy_type_id, policy_instance_id, handler_id, status);
+    }
 }
 
 /// The policies, and the ways to xApps. Clones are the same.
@@ -53,6 +70,10 @@ pub struct A1(Arc<Inner>);
 
 struct Inner {
     policies: Mutex<Policies>,
+    /// What an earlier run has left is read.
+    is_restored: AtomicBool,
+    /// Whether another RIC answers queries in the shared data layer, which all RICs see.
+    is_silent: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
     links: Vec<Box<dyn PolicyLink>>,
 }
 
@@ -85,7 +106,18 @@ impl A1 {
     }
 
     fn with(policies: Policies, links: Vec<Box<dyn PolicyLink>>) -> Self {
-        A1(Arc::new(Inner { policies: Mutex::new(policies), links }))
+        A1(Arc::new(Inner {
+            policies: Mutex::new(policies),
+            is_restored: AtomicBool::new(true),
+            is_silent: OnceLock::new(),
+            links,
+        }))
+    }
+
+    /// Refuses while what an earlier run has left is not read.
+    fn check_restored(&self) -> Result<(), PolicyError> {
+        let is_restored = self.0.is_restored.load(Ordering::Acquire);
+        if is_restored { Ok(()) } else { Err(PolicyError::NotRestored) }
     }
 
     fn policies(&self) -> MutexGuard<'_, Policies> {
@@ -95,6 +127,10 @@ impl A1 {
 
     fn deliver(&self, request: &PolicyRequest<'_>) -> Result<(), PolicyError> {
         if self.0.links.iter().all(|link| link.deliver(request)) { Ok(()) } else { Err(PolicyError::Busy) }
+    }
+
+    fn follow_request(&self, request: &PolicyRequest<'_>) {
+        self.0.links.iter().for_each(|link| link.follow(request));
     }
 
     /// The ids of all types, in their order.
@@ -192,8 +228,37 @@ impl A1 {
     /// # Errors
     /// Why the octets are none, or of no instance.
     pub fn handle_response(&self, octets: &[u8]) -> Result<(), PolicyError> {
+        self.note_response(&messages::read(octets)?)
+    }
+
+    fn note_response(&self, response: &PolicyResponse) -> Result<(), PolicyError> {
+        self.policies().set_status(response)?;
+        let PolicyResponse { policy_type_id, policy_instance_id, handler_id, status } = response;
+        for link in &self.0.links {
+            link.status_changed(*policy_type_id, policy_instance_id, handler_id, *status);
+        }
+        Ok(())
+    }
+
+    /// Handles an A1_POLICY_RESP of an xApp whose name is known, whatever it says of it.
+    pub(crate) fn handle_response_of(&self, octets: &[u8], handler_id: &str) -> Result<(), PolicyError> {
         let response: PolicyResponse = messages::read(octets)?;
-        self.policies().set_status(&response)
+        self.note_response(&PolicyResponse { handler_id: handler_id.to_owned(), ..response })
+    }
+
+    /// Forgets what an xApp has said, which is gone.
+    pub(crate) fn handler_gone(&self, handler_id: &str) {
+        let instances = self.policies().remove_handler(handler_id);
+        for (policy_type_id, instance) in instances {
+            for link in &self.0.links {
+                link.status_changed(policy_type_id, &instance, handler_id, HandlerStatus::Deleted);
+            }
+        }
+    }
+
+    /// Reads the type of an A1_POLICY_QUERY.
+    pub(crate) fn queried_type(octets: &[u8]) -> Result<i32, PolicyError> {
+        messages::read::<PolicyQuery>(octets).map(|query| query.policy_type_id)
     }
 
     /// Handles an A1_POLICY_QUERY: calls `answer` with a request to create each instance of the type. Returns their number.
@@ -206,6 +271,7 @@ impl A1 {
         answer: &mut dyn FnMut(&PolicyRequest<'_>),
     ) -> Result<usize, PolicyError> {
         let query: PolicyQuery = messages::read(octets)?;
+        self.check_restored()?;
         let policies = self.policies();
         let (policy_type_id, operation) = (query.policy_type_id, Operation::Create);
         let mut count = 0;

@@ -65,6 +65,8 @@ pub enum PolicyError {
     Message(String),
     /// xApps cannot be reached now.
     Busy,
+    /// What an earlier run has left is not read yet: the shared data layer is away.
+    NotRestored,
 }
 
 impl fmt::Display for PolicyError {
@@ -91,6 +93,9 @@ impl fmt::Display for PolicyError {
                 "there are {MAX_TYPES} policy types, {MAX_INSTANCES} policies, or {MAX_OCTETS} octets of them: delete some first"
             ),
             PolicyError::Message(why) => write!(f, "it is not what the contract between A1 and xApps defines: {why}"),
+            PolicyError::NotRestored => f.write_str(
+                "the shared data layer, which has the policies, cannot be reached since the RIC has started; try again",
+            ),
             PolicyError::Busy => f.write_str("xApps cannot be reached now; try again"),
         }
     }
@@ -131,6 +136,29 @@ fn is_id(text: &str) -> bool {
 }
 
 impl Policies {
+    /// Takes the types and instances of another state that are not in this one, as far as there is room.
+    pub fn complete_with(&mut self, other: Policies) {
+        for (id, of_type) in other.types {
+            if !self.types.contains_key(&id) && self.create_type(id, of_type.document).is_err() {
+                continue;
+            }
+            for (instance, Instance { policy, .. }) in of_type.instances {
+                if self.check(id, &instance, &policy) == Ok(Operation::Create) {
+                    self.put(id, &instance, policy);
+                }
+            }
+        }
+    }
+
+    /// Removes a type with its instances.
+    pub fn remove_type(&mut self, id: i32) {
+        for instance in self.instance_ids(id).unwrap_or_default() {
+            self.delete(id, &instance);
+        }
+        // it has none any more
+        let _ = self.delete_type(id);
+    }
+
     pub fn type_ids(&self) -> Vec<i32> {
         self.types.keys().copied().collect()
     }
@@ -236,6 +264,19 @@ impl Policies {
     pub fn is_enforced(&self, policy_type_id: i32, id: &str) -> Result<bool, PolicyError> {
         let handlers = &self.of_instance(policy_type_id, id)?.handlers;
         Ok(handlers.values().any(|status| *status == HandlerStatus::Ok))
+    }
+
+    /// Removes what an xApp has said. Returns of which types and instances.
+    pub fn remove_handler(&mut self, handler_id: &str) -> Vec<(i32, String)> {
+        let mut removed = Vec::new();
+        for (policy_type_id, of_type) in &mut self.types {
+            for (id, instance) in &mut of_type.instances {
+                if instance.handlers.remove(handler_id).is_some() {
+                    removed.push((*policy_type_id, id.clone()));
+                }
+            }
+        }
+        removed
     }
 
     pub fn set_status(&mut self, response: &PolicyResponse) -> Result<(), PolicyError> {

@@ -11,6 +11,7 @@
 //! | channel `A1_POLICY_RESP` | what an xApp says of a policy |
 //! | channel `A1_POLICY_QUERY` | an xApp asks for the policies of a type: they are sent again, to all |
 
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -61,12 +62,14 @@ impl PolicyLink for SdlLink {
     }
 }
 
-/// Policies that the shared data layer stores and delivers, beside other ways to xApps. Those of an earlier run are restored.
+/// Policies that the shared data layer stores and delivers, beside other ways to xApps. Those of an earlier run are restored; if the
+/// store is elsewhere, that is done on a thread, and requests are refused with [`PolicyError::NotRestored`] until then.
 #[must_use]
 pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBudget) -> A1 {
     // first: what it refuses reaches no xApp by another way
     links.insert(0, Box::new(SdlLink(handle.clone())));
-    let a1 = A1::with(restored(handle), links);
+    let a1 = A1::with(Policies::default(), links);
+    restore(&a1, handle);
     let (weak, budget) = (a1.downgrade(), log.clone());
     let of_responses = move |octets: &[u8]| {
         if let Some(a1) = weak.upgrade()
@@ -80,6 +83,9 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
     let rate = Mutex::new(RateLimit::new(QUERIES_PER_SECOND));
     let of_queries = move |octets: &[u8]| {
         let Some(a1) = weak.upgrade() else { return };
+        if a1.0.is_silent.get().is_some_and(|is_silent| is_silent()) {
+            return;
+        }
         // only this thread has it
         if rate.lock().unwrap_or_else(PoisonError::into_inner).take((), Instant::now()).is_err() {
             if log.allow(Host::Unknown) {
@@ -129,6 +135,34 @@ impl A1 {
             }
         }
         changes
+    }
+}
+
+/// Restores what an earlier run has left: at once, or as soon as a store that is elsewhere can be read.
+fn restore(a1: &A1, handle: &Handle) {
+    if !handle.is_remote() {
+        *a1.policies() = restored(handle);
+        return;
+    }
+    a1.0.is_restored.store(false, Ordering::Release);
+    let (weak, handle) = (a1.downgrade(), handle.clone());
+    let read = move || {
+        let policies = restored(&handle);
+        if let Some(a1) = weak.upgrade() {
+            let mut all = a1.policies();
+            all.complete_with(policies);
+            // xApps that have asked meanwhile
+            for policy_type_id in all.type_ids() {
+                for (policy_instance_id, payload) in all.instances(policy_type_id).into_iter().flatten() {
+                    let operation = Operation::Create;
+                    a1.follow_request(&PolicyRequest { operation, policy_type_id, policy_instance_id, payload });
+                }
+            }
+            a1.0.is_restored.store(true, Ordering::Release);
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("a1-restore".to_owned()).spawn(read) {
+        warn!("A1: policies of an earlier run are not read, and none are accepted: cannot start a thread: {error}");
     }
 }
 

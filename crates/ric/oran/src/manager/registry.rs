@@ -16,7 +16,7 @@ pub const MAX_REGISTRATIONS: usize = 256;
 const MAX_OF_HOST_PERCENT: usize = 75;
 
 /// Types that the RIC sends itself, or that go to it: a registration does not change their way.
-const OF_RIC: [MessageType; 13] = [
+const OF_RIC: [MessageType; 16] = [
     MessageType::HEALTH_CHECK_REQUEST,
     MessageType::HEALTH_CHECK_RESPONSE,
     MessageType::SUBSCRIPTION_REQUEST,
@@ -30,6 +30,9 @@ const OF_RIC: [MessageType; 13] = [
     MessageType::CONTROL_FAILURE,
     MessageType::INDICATION,
     MessageType::A1_POLICY_REQUEST,
+    MessageType::A1_EI_QUERY_ALL_RESPONSE,
+    MessageType::A1_EI_CREATE_JOB_RESPONSE,
+    MessageType::A1_EI_DATA_DELIVERY,
 ];
 
 /// An instance of an xApp.

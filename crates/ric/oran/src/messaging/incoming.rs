@@ -28,6 +28,10 @@ const OF_RIC: &[MessageType] = &[
     MessageType::A1_POLICY_RESPONSE,
     #[cfg(feature = "a1")]
     MessageType::A1_POLICY_QUERY,
+    #[cfg(feature = "a1")]
+    MessageType::A1_EI_QUERY_ALL,
+    #[cfg(feature = "a1")]
+    MessageType::A1_EI_CREATE_JOB,
 ];
 
 /// The answer of a RIC that is well to a health check, as xApps write it.
@@ -36,7 +40,7 @@ const WELL: &[u8] = b"OK\n";
 const HEALTH_TRANSACTION: &[u8] = b"health";
 
 impl ReplyTo {
-    fn of(connection: ConnectionId, message: &Message<'_>) -> Self {
+    pub(super) fn of(connection: ConnectionId, message: &Message<'_>) -> Self {
         ReplyTo {
             connection,
             transaction: message.transaction.to_vec(),
@@ -59,12 +63,19 @@ impl Messaging {
             }
             MessageType::HEALTH_CHECK_RESPONSE => self.health(connection, &message),
             MessageType::CONTROL_REQUEST => self.control(connection, &message, ric),
+            MessageType::CONTROL_ACKNOWLEDGE | MessageType::CONTROL_FAILURE if self.sharing.is_some() => {
+                self.answer_of_ric(connection, &message);
+            }
             MessageType::SUBSCRIPTION_REQUEST => self.subscription_request(connection, &message, ric),
             MessageType::SUBSCRIPTION_DELETE_REQUEST => self.deletion_request(connection, &message, ric),
             #[cfg(feature = "a1")]
             MessageType::A1_POLICY_RESPONSE => self.policy_response(connection, &message),
             #[cfg(feature = "a1")]
             MessageType::A1_POLICY_QUERY => self.policy_query(connection, &message),
+            #[cfg(feature = "a1")]
+            MessageType::A1_EI_QUERY_ALL | MessageType::A1_EI_CREATE_JOB => {
+                self.enrichment_request(connection, &message);
+            }
             kind => self.complain(connection, &format!("a message of type {kind} has no route here: it is dropped")),
         }
     }
@@ -123,7 +134,7 @@ impl Messaging {
         let mut table = TableText::new(TableUpdate::Whole, &format!("ferric-{}", self.tables));
         OF_RIC.iter().for_each(|kind| table.route_all(*kind, ric));
         // a later record replaces an earlier one: those of the configuration have precedence
-        self.registered_records.iter().chain(&self.table_records).for_each(|record| table.record(record));
+        self.all_records().iter().for_each(|record| table.record(record));
         for text in table.finish() {
             self.answer(to, NO_SUBSCRIPTION, &(MessageType::TABLE_DATA, text.into_bytes()));
         }
@@ -134,9 +145,8 @@ impl Messaging {
         if let Some(records) = self.port.take_routes().filter(|records| *records != self.registered_records) {
             self.registered_records = records;
             self.read_table();
-            let readers = std::mem::take(&mut self.table_readers);
-            readers.values().for_each(|to| self.send_table(to));
-            self.table_readers = readers;
+            self.send_tables();
+            self.share_routes();
         }
         if let Some(endpoints) = self.port.take_watched() {
             let mut former = std::mem::take(&mut self.watched);
@@ -148,11 +158,18 @@ impl Messaging {
         }
     }
 
+    /// Sends tables again that were sent.
+    pub(super) fn send_tables(&mut self) {
+        let readers = std::mem::take(&mut self.table_readers);
+        readers.values().for_each(|to| self.send_table(to));
+        self.table_readers = readers;
+    }
+
     /// Reads the records of route tables for what the RIC sends by them.
     pub(super) fn read_table(&mut self) {
         let mut text = String::from("newrt|start\n");
-        for record in self.registered_records.iter().chain(&self.table_records) {
-            text.push_str(record);
+        for record in self.all_records() {
+            text.push_str(&record);
             text.push('\n');
         }
         text.push_str("newrt|end\n");
@@ -228,18 +245,18 @@ impl Messaging {
 
     fn control(&mut self, connection: ConnectionId, message: &Message<'_>, ric: &mut IappContext<'_>) {
         let node = self.node(message.meid());
+        if node.is_none() && self.pass_on(connection, message) {
+            return;
+        }
         let version = node.map_or(Version::V2_03, |(_, version)| version);
-        let Some(sender) = self.sender(connection, message) else { return };
+        let Some(sender) = self.first_sender(connection, message).or_else(|| self.sender(connection, message)) else {
+            return;
+        };
         self.take_access(ric);
         let octets = message.payload.len();
         let admitted = self.control_quota.take(sender, octets, Instant::now());
         let sent = pdus::with_control(message.payload, version, |request| {
-            let reference = Reference {
-                request_id: request.request_id,
-                function: request.ran_function_id,
-                call_process_id: request.call_process_id.as_ref().map(|id| id.to_cow().into_owned()),
-                version,
-            };
+            let reference = Reference::of_control(request, version);
             let sent = match (node, admitted) {
                 (_, Err(exceeded)) => Err(Refusal::Quota(exceeded)),
                 (None, _) => Err(Refusal::Misuse(Misuse::UnknownNode)),
@@ -298,6 +315,10 @@ impl Messaging {
         let reply = ReplyTo::of(connection, message);
         let answer_to = ReplyTo::of(connection, message);
         let refusal = match node {
+            _ if self.sharing.is_some() => match self.subscribe_shared(reply, sender, message.payload, ric) {
+                Ok(()) => return,
+                Err(refusal) => refusal,
+            },
             None => Refusal::Misuse(Misuse::UnknownNode),
             Some((node, _)) => {
                 let request = RmrRequest { sender, reply, reference: reference.clone(), function: content.function };
@@ -325,7 +346,10 @@ impl Messaging {
         };
         let Some(sender) = self.sender(connection, message) else { return };
         // a subscription of another xApp is none that it could delete
-        let is_known = self.unsubscribe_rmr(sender, request_id, function, ric);
+        let is_known = match (self.sharing.is_some(), sender.endpoint()) {
+            (true, Some(endpoint)) => self.unsubscribe_shared_rmr(message.meid(), &endpoint, request_id, function, ric),
+            _ => self.unsubscribe_rmr(sender, request_id, function, ric),
+        };
         if !is_known {
             let why = format!("it has no subscription {}", request_id.instance);
             self.audit.deletion(sender, "rmr", &request_id.instance.to_string(), Some(&why));
@@ -345,5 +369,10 @@ impl Messaging {
         let stated = [message.source_address(), message.source()];
         let port = stated.iter().find_map(|source| source.rsplit_once(':')?.1.parse::<u16>().ok());
         Some(Sender::new(address?, port))
+    }
+
+    /// The endpoint at which the sender of a message receives: the host that it is, and the port that it states.
+    pub(super) fn endpoint_of_sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<String> {
+        self.sender(connection, message)?.endpoint()
     }
 }

@@ -28,7 +28,9 @@ const TICK_PERIOD: Duration = Duration::from_millis(250);
 const ACCEPTED: usize = 64;
 /// Octets that are read of a connection in an iteration: about a hundred requests, before the others have their turn.
 const READ_OCTETS: usize = 16 << 10;
-
+/// Octets that a connection to an endpoint gathers within an iteration before they are written, at most; less if the outbox is shorter than
+/// twice that. So indications are dropped for a slow xApp only, never for a burst.
+const GATHER_OCTETS: usize = 128 << 10;
 /// A connection in [`Links`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ConnectionId(pub u64);
@@ -63,6 +65,8 @@ struct Connection {
     /// The endpoint that it leads to; `None` if the peer has opened it.
     endpoint: Option<EndpointId>,
     wants_write: bool,
+    /// Whether the kernel took less than it was given: writing again is useless before the link is writable.
+    is_full: bool,
     is_dirty: bool,
     /// A message of which a part has arrived, and since when.
     unfinished: Option<(u64, Instant)>,
@@ -105,6 +109,7 @@ pub(crate) struct Links {
     names: HashMap<String, EndpointId>,
     /// Connections with something to write.
     dirty: Vec<ConnectionId>,
+    gather_octets: usize,
     last_connection: u64,
     last_endpoint: u32,
 }
@@ -120,6 +125,7 @@ impl Links {
         let poll = Poll::new()?;
         poll.add(&listener, LISTENER, Interest::READ)?;
         let ticker = Ticker::new(&poll, TICK, TICK_PERIOD)?;
+        let gather_octets = GATHER_OCTETS.min(config.outbox_octets / 2);
         Ok(Links {
             poll,
             events: Events::new(),
@@ -136,6 +142,7 @@ impl Links {
             endpoints: HashMap::new(),
             names: HashMap::new(),
             dirty: Vec::new(),
+            gather_octets,
             last_connection: 0,
             last_endpoint: 0,
         })
@@ -235,7 +242,8 @@ impl Links {
         }
         let local = self.own_endpoint(&link);
         let wants_write = interest.write;
-        let of = Connection { link, host, peer, local, endpoint, wants_write, is_dirty: false, unfinished: None };
+        let (is_full, is_dirty, unfinished) = (false, false, None);
+        let of = Connection { link, host, peer, local, endpoint, wants_write, is_full, is_dirty, unfinished };
         self.connections.insert(connection, of);
         Some(connection)
     }
@@ -322,14 +330,18 @@ impl Links {
 
     /// Writes what waits, each connection once.
     pub fn flush(&mut self) {
-        for id in std::mem::take(&mut self.dirty) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for id in dirty.drain(..) {
             let Some(connection) = self.connections.get_mut(&id) else { continue };
             connection.is_dirty = false;
-            let Connection { link, wants_write, .. } = connection;
-            if let Err(error) = link.flush() {
-                // an xApp's end is found by reading, which is ready then; this is for one that could not be connected
-                self.end(id, &End::Link(error), &mut Vec::new());
-                continue;
+            let Connection { link, wants_write, is_full, .. } = connection;
+            match link.flush() {
+                Ok(flushed) => *is_full = flushed.waiting,
+                Err(error) => {
+                    // an xApp's end is found by reading, which is ready then; this is for one that could not be connected
+                    self.end(id, &End::Link(error), &mut Vec::new());
+                    continue;
+                }
             }
             if link.wants_write() != *wants_write {
                 *wants_write = link.wants_write();
@@ -338,6 +350,9 @@ impl Links {
                 let _ = self.poll.modify(link, id.0, interest);
             }
         }
+        // its memory is used again
+        dirty.append(&mut self.dirty);
+        self.dirty = dirty;
     }
 
     /// Ends a connection.

@@ -16,12 +16,18 @@
 //! | A1_POLICY_REQ (20010) | RIC | sends a policy to the endpoints that take its type; feature `a1` |
 //! | A1_POLICY_RESP (20011) | xApp | notes what it says of a policy; feature `a1` |
 //! | A1_POLICY_QUERY (20012) | xApp | answers with the policies of a type; feature `a1` |
+//! | A1_EI_QUERY_ALL (20013) | xApp | answers with the types of enrichment information (20014); feature `a1` |
+//! | A1_EI_CREATE_JOB (20015) | xApp | creates or deletes an EI job; answers with 20016; feature `a1` |
+//! | A1_EI_DATA_DELIVERY (20017) | RIC | sends a result to the endpoints of the xApps of its job; feature `a1` |
 //!
-//! Answers use the connection of the request. A message of another type has no route here: it is dropped and logged.
+//! Answers use the connection of the request. Where several RICs share nodes, an xApp at one of them reaches the nodes of all: a
+//! subscription is set up by the RIC of its node, and a control is passed on to it. A message of another type has no route here: it is dropped and logged.
 //!
 //! The app runs on the event loop of the RIC with an epoll instance of its own, so that an indication takes no way through
 //! another thread. Each connection is written once per iteration.
 
+#[cfg(feature = "a1")]
+mod enrichment;
 mod helpers;
 mod incoming;
 mod links;
@@ -35,11 +41,13 @@ mod refusal;
 mod rest_records;
 mod rights;
 mod share_audit;
+mod shared_subscriptions;
+mod sharing;
 mod subscribing;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -56,6 +64,7 @@ use rest::{RateLimit, RequestQueue};
 use rmr::{CONTROL_PORT, Header, MessageType, TableReader, message};
 use tracing::{info, warn};
 
+use crate::group::GroupConfig;
 use crate::names::ran_name;
 use helpers::Helpers;
 use links::{ConnectionId, EndpointId, Limits, LinkEvent, Links};
@@ -69,7 +78,8 @@ use rights::Access;
 pub(crate) use rights::Sender;
 pub use rights::{NamedXapp, RmrEntry, RmrPeer};
 use share_audit::ShareAudit;
-use subscribing::Owner;
+use sharing::Sharing;
+use subscribing::Way;
 
 /// How often xApps are asked for their health.
 pub const HEALTH_PERIOD: Duration = Duration::from_secs(15);
@@ -128,6 +138,8 @@ pub struct MessagingSetup {
     limits: Limits,
     /// Whether IPsec protects addresses beyond this host.
     is_protected: bool,
+    /// What this RIC shares with others.
+    group: Option<GroupConfig>,
 }
 
 impl MessagingSetup {
@@ -149,7 +161,13 @@ impl MessagingSetup {
             max_connections_per_host: share.max(1),
             message_timeout: server.pdu_timeout,
         };
-        MessagingSetup { config, link, limits, is_protected: server.ipsec }
+        MessagingSetup { config, link, limits, is_protected: server.ipsec, group: None }
+    }
+
+    /// Shares subscriptions with other RICs, which have some of the nodes, and passes controls on to them.
+    #[must_use]
+    pub fn with_group(self, group: GroupConfig) -> Self {
+        MessagingSetup { group: Some(group), ..self }
     }
 
     /// Listens for xApps, and adds the app to a RIC.
@@ -173,7 +191,11 @@ impl MessagingSetup {
         let port = Port::new(server.iapp_waker()?);
         let MessagingConfig { routes, rights, audit, .. } = self.config;
         let access = Access { rules: rights.map(Arc::from), named: Vec::new() };
+        let waker = server.iapp_waker()?;
+        let sharing = self.group.map(|group| Sharing::new(group, &address, waker));
         let messaging = Messaging::new(links, port.clone(), routes, access, ShareAudit(audit));
+        let mut messaging = Messaging { sharing, ..messaging };
+        messaging.share_routes();
         let queue = add_iapp(server, messaging)?;
         Ok(MessagingHandle { address, queue, port })
     }
@@ -239,7 +261,7 @@ struct PendingControl {
     octets: usize,
 }
 
-/// Where the indications of a subscription go.
+/// Where the indications of a subscription go that have one subscription id.
 struct Route {
     /// What precedes the PDU.
     header: Vec<u8>,
@@ -254,12 +276,14 @@ pub(crate) struct Messaging {
     /// Nodes by their name, with the version of E2AP, and their names.
     nodes: HashMap<String, (NodeId, Version)>,
     names: HashMap<NodeId, String>,
-    merging: Merging<Owner>,
+    merging: Merging<subscribing::Owner>,
     /// Of the subscriptions in `merging` that are active.
-    routes: HashMap<SubscriptionId, Route>,
+    routes: HashMap<SubscriptionId, Vec<Route>>,
     /// Subscriptions by REST.
     records: Records,
     controls: HashMap<Ticket, PendingControl>,
+    /// This RIC among those that share nodes.
+    sharing: Option<Sharing>,
     /// Records that all tables have: of the configuration, and of registered xApps.
     table_records: Vec<String>,
     registered_records: Vec<String>,
@@ -283,6 +307,8 @@ pub(crate) struct Messaging {
     refusals: Refusals,
     #[cfg(feature = "a1")]
     policies: policies::Policies,
+    #[cfg(feature = "a1")]
+    enrichment: enrichment::Outboxes,
 }
 
 impl Messaging {
@@ -297,6 +323,7 @@ impl Messaging {
             routes: HashMap::new(),
             records: Records::default(),
             controls: HashMap::new(),
+            sharing: None,
             table_records,
             registered_records: Vec::new(),
             table,
@@ -314,6 +341,8 @@ impl Messaging {
             refusals: Refusals::default(),
             #[cfg(feature = "a1")]
             policies: policies::Policies::default(),
+            #[cfg(feature = "a1")]
+            enrichment: enrichment::Outboxes::default(),
         };
         messaging.read_table();
         messaging
@@ -343,9 +372,11 @@ impl Messaging {
         }
     }
 
-    fn node_lost(&mut self, node: NodeId) {
+    fn node_lost(&mut self, node: NodeId, ric: &mut IappContext<'_>) {
         if let Some(name) = self.names.remove(&node) {
             self.nodes.remove(&name);
+            self.withdraw_node(&name);
+            self.take_down_node(&name, ric);
         }
     }
 
@@ -353,26 +384,38 @@ impl Messaging {
     fn route(&mut self, id: merging::MergedId) {
         let Some(merged) = self.merging.get_mut(id) else { return };
         let Some(active) = &merged.active else { return };
-        let endpoints = merged.endpoints();
-        if endpoints.is_empty() {
-            self.routes.remove(&active.subscription);
-            return;
+        let (subscription, own_id) = (active.subscription, i32::from(active.request_id.instance));
+        let mut ways = BTreeMap::<i32, Vec<EndpointId>>::new();
+        for holder in &merged.holders {
+            let shared = match (&holder.owner.way, &self.sharing) {
+                (Way::Shared { record, xapp_instance }, Some(sharing)) => {
+                    sharing.subscriptions.share_id(record, *xapp_instance)
+                }
+                _ => None,
+            };
+            let endpoints = ways.entry(shared.unwrap_or(own_id)).or_default();
+            endpoints.extend(holder.endpoint.filter(|endpoint| !endpoints.contains(endpoint)));
         }
-        let subscription_id = i32::from(active.request_id.instance);
-        let subscription = active.subscription;
         let meid = self.names.get(&merged.node).map_or("", String::as_str);
-        let mut header = Vec::with_capacity(message::OVERHEAD_OCTETS);
         let source = self.links.source();
-        Header {
-            kind: MessageType::INDICATION,
-            subscription_id,
-            meid,
-            source: &source,
-            source_address: &source,
-            ..Header::default()
+        let mut routes = Vec::new();
+        for (subscription_id, endpoints) in ways.into_iter().filter(|(_, endpoints)| !endpoints.is_empty()) {
+            let mut header = Vec::with_capacity(message::OVERHEAD_OCTETS);
+            Header {
+                kind: MessageType::INDICATION,
+                subscription_id,
+                meid,
+                source: &source,
+                source_address: &source,
+                ..Header::default()
+            }
+            .write(0, &mut header);
+            routes.push(Route { header, endpoints });
         }
-        .write(0, &mut header);
-        self.routes.insert(subscription, Route { header, endpoints });
+        match routes.is_empty() {
+            true => self.routes.remove(&subscription),
+            false => self.routes.insert(subscription, routes),
+        };
     }
 
     /// Handles the outcome of a command, or an event of a subscription.
@@ -409,23 +452,28 @@ impl Iapp for Messaging {
 
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
-            IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => self.node_up(node, ric),
-            IappEvent::NodeLost(node) => self.node_lost(*node),
+            IappEvent::NodeUp(node) | IappEvent::NodeChanged(node) => {
+                self.node_up(node, ric);
+                self.share_node(node, ric);
+            }
+            IappEvent::NodeLost(node) => self.node_lost(*node, ric),
             IappEvent::Request(event) => self.request(event, ric),
             _ => {}
         }
     }
 
     fn on_indication(&mut self, indication: &Indication<'_>, _: &mut IappContext<'_>) {
-        let Some(route) = self.routes.get_mut(&indication.subscription) else { return };
+        let Some(routes) = self.routes.get_mut(&indication.subscription) else { return };
         let class = match indication.kind {
             RicIndicationType::Report => Class::Report,
             // a procedure of the node waits for the answer
             RicIndicationType::Insert => Class::Keep,
         };
-        message::set_payload_octets(&mut route.header, indication.pdu.len());
-        for endpoint in &route.endpoints {
-            self.links.relay(*endpoint, &[&route.header, indication.pdu], class);
+        for Route { header, endpoints } in routes {
+            message::set_payload_octets(header, indication.pdu.len());
+            for endpoint in endpoints {
+                self.links.relay(*endpoint, &[header, indication.pdu], class);
+            }
         }
     }
 
@@ -437,12 +485,17 @@ impl Iapp for Messaging {
                 LinkEvent::Message(connection, octets) => self.message(connection, &octets, ric),
                 LinkEvent::Closed(connection) => {
                     // its controls stay until their outcome: they count as long as they occupy the RIC
+                    self.forget_connection(connection);
                     self.table_readers.remove(&connection);
                 }
+                LinkEvent::Unreachable(endpoint) if self.reach_ric_anew(endpoint) => {}
                 LinkEvent::Unreachable(endpoint) => {
                     self.remove_endpoint(endpoint, ric);
                     #[cfg(feature = "a1")]
-                    self.drop_policies_for(endpoint);
+                    {
+                        self.drop_policies_for(endpoint);
+                        self.end_jobs_of(endpoint);
+                    }
                     self.watch_anew(endpoint);
                 }
                 LinkEvent::Tick => {
@@ -450,12 +503,18 @@ impl Iapp for Messaging {
                     self.take_registrations();
                     self.take_access(ric);
                     self.tick();
+                    self.end_passed_on();
                 }
             }
         }
         self.found = found;
+        self.follow_others(ric);
+        self.send_answers();
         #[cfg(feature = "a1")]
-        self.deliver_policies();
+        {
+            self.deliver_policies();
+            self.deliver_enrichment();
+        }
     }
 
     fn on_iteration_end(&mut self) {

@@ -23,6 +23,18 @@ pub(crate) struct Reference {
     pub version: Version,
 }
 
+impl Reference {
+    /// What the answer to a control repeats.
+    pub fn of_control(request: &RicControlRequest<'_>, version: Version) -> Self {
+        Reference {
+            request_id: request.request_id,
+            function: request.ran_function_id,
+            call_process_id: request.call_process_id.as_ref().map(|id| id.to_cow().into_owned()),
+            version,
+        }
+    }
+}
+
 /// Passes the RIC Control Request that the payload of a message is.
 ///
 /// # Errors
@@ -40,6 +52,7 @@ pub(crate) fn with_control<T>(
 }
 
 /// What an xApp subscribes to.
+#[derive(Debug)]
 pub(crate) struct SubscriptionContent {
     pub request_id: RicRequestId,
     pub function: RanFunctionId,

@@ -10,6 +10,8 @@ use std::time::Instant;
 use ferric::server::IappWaker;
 
 #[cfg(feature = "a1")]
+use super::enrichment::EnrichmentInbox;
+#[cfg(feature = "a1")]
 use super::policies::OwnedRequest;
 use super::rights::{NamedXapp, RmrEntry};
 #[cfg(feature = "a1")]
@@ -46,6 +48,8 @@ struct State {
     policy_octets: usize,
     #[cfg(feature = "a1")]
     a1: Option<WeakA1>,
+    #[cfg(feature = "a1")]
+    enrichment: EnrichmentInbox,
 }
 
 /// The way to messaging. Clones are the same.
@@ -138,6 +142,24 @@ impl Port {
         let mut state = self.state();
         state.policy_octets = 0;
         std::mem::take(&mut state.policies)
+    }
+
+    /// Changes what enrichment information hands over, and has the event loop look at it.
+    pub fn with_enrichment<T>(&self, change: impl FnOnce(&mut EnrichmentInbox) -> T) -> T {
+        let result = change(&mut self.state().enrichment);
+        self.waker.wake();
+        result
+    }
+
+    /// What enrichment information has handed over.
+    pub fn take_enrichment(&self) -> EnrichmentInbox {
+        self.state().enrichment.take()
+    }
+
+    /// Enrichment information, if the RIC has it.
+    pub fn enrichment(&self) -> Option<crate::a1::enrichment::Enrichment> {
+        let weak = self.state().enrichment.service.clone();
+        weak?.upgrade()
     }
 
     pub fn set_a1(&self, a1: WeakA1) {

@@ -52,20 +52,23 @@ impl Records {
     fn equal(&self, params: &Params) -> Option<u64> {
         self.all.iter().find(|(_, record)| *record.params == *params).map(|(number, _)| *number)
     }
+}
 
-    /// Refuses a client beyond its share.
-    fn check_room(&self, host: IpAddr) -> Result<(), Problem> {
-        let of_host = self.all.values().filter(|record| record.host == host).count();
-        let limit_of_host = MAX_SUBSCRIPTIONS * MAX_OF_HOST_PERCENT / 100;
-        if self.all.len() >= MAX_SUBSCRIPTIONS || of_host >= limit_of_host {
-            return Err(Problem::unavailable(format!(
-                "there are {} subscriptions, {of_host} of this host; \
-                 {MAX_SUBSCRIPTIONS} and {limit_of_host} are allowed: delete some",
-                self.all.len()
-            )));
-        }
-        Ok(())
+/// Refuses a client beyond its share, with the hosts of all subscriptions.
+pub(super) fn check_room(hosts: impl Iterator<Item = IpAddr>, host: IpAddr) -> Result<(), Problem> {
+    let (mut count, mut of_host) = (0, 0);
+    for other in hosts {
+        count += 1;
+        of_host += usize::from(other == host);
     }
+    let limit_of_host = MAX_SUBSCRIPTIONS * MAX_OF_HOST_PERCENT / 100;
+    if count >= MAX_SUBSCRIPTIONS || of_host >= limit_of_host {
+        return Err(Problem::unavailable(format!(
+            "there are {count} subscriptions, {of_host} of this host; \
+             {MAX_SUBSCRIPTIONS} and {limit_of_host} are allowed: delete some"
+        )));
+    }
+    Ok(())
 }
 
 /// A request to subscribe by REST that was accepted.
@@ -73,8 +76,15 @@ impl Records {
 pub(crate) struct Accepted {
     /// Its id in REST.
     pub id: String,
-    number: u64,
-    node: NodeId,
+    /// Its record, unless several RICs have it.
+    own: Option<(u64, NodeId)>,
+}
+
+impl Accepted {
+    /// A request that several RICs have.
+    pub fn shared(id: String) -> Self {
+        Accepted { id, own: None }
+    }
 }
 
 impl Messaging {
@@ -110,6 +120,9 @@ impl Messaging {
         ric: &mut IappContext<'_>,
     ) -> Result<Accepted, Problem> {
         self.take_access(ric);
+        if self.sharing.is_some() {
+            return self.accept_shared(params, host);
+        }
         let Some((node, _)) = self.node(&params.meid) else {
             let detail = format!("there is no node `{}`: it has not set up, or is lost", params.meid);
             return Err(Problem::unavailable(detail));
@@ -126,7 +139,7 @@ impl Messaging {
             Some(number) => number,
             None => {
                 self.check_rest(&params, node, host, ric)?;
-                self.records.check_room(host)?;
+                check_room(self.records.all.values().map(|record| record.host), host)?;
                 self.records.last += 1;
                 let number = self.records.last;
                 let id = format!("{:x}-{number}", self.records.begun);
@@ -147,7 +160,7 @@ impl Messaging {
                 params.details.0.len()
             );
         }
-        Ok(Accepted { id, number, node })
+        Ok(Accepted { id, own: Some((number, node)) })
     }
 
     /// Refuses a request by REST of which a part would be refused for want of a right or of room.
@@ -194,7 +207,7 @@ impl Messaging {
     /// Requests what an accepted request wants and does not have; the xApp is notified of each outcome. What it has already is
     /// notified again.
     pub(crate) fn request_shares(&mut self, accepted: &Accepted, ric: &mut IappContext<'_>) {
-        let Accepted { number, node, .. } = *accepted;
+        let Some((number, node)) = accepted.own else { return self.set_up_subscription(&accepted.id, ric) };
         let Some(record) = self.records.all.get(&number) else { return };
         let (params, name) = (Arc::clone(&record.params), record.id.clone());
         let sender = Sender::new(record.host, params.client_endpoint.rmr_port);
@@ -204,7 +217,8 @@ impl Messaging {
             let known = self.records.all.get(&number).and_then(|record| record.shares.get(&xapp_instance)).copied();
             if let Some(merged) = known.and_then(|id| self.merging.get_mut(id)) {
                 if let Some(active) = merged.active.clone() {
-                    let instance = Instance::active(xapp_instance, active.request_id.instance, &active.not_admitted);
+                    let instance =
+                        Instance::active(xapp_instance, active.request_id.instance.into(), &active.not_admitted);
                     self.notify(number, instance);
                 }
                 continue;
@@ -230,6 +244,10 @@ impl Messaging {
         ric: &mut IappContext<'_>,
     ) -> Result<(), Problem> {
         self.take_access(ric);
+        if self.unsubscribe_shared_rest(id, ric) {
+            self.audit.deletion(Sender::new(host, None), "rest", id, None);
+            return Ok(());
+        }
         let number = self.records.named(id);
         let sender = Sender::new(host, None);
         let of_other = number.and_then(|number| self.records.all.get(&number)).filter(|record| record.host != host);
@@ -253,7 +271,7 @@ impl Messaging {
         for share in record.shares.into_values() {
             let is_removed = |holder: &Holder<Owner>| match holder.owner.way {
                 Way::Rest { record, .. } => record == number,
-                Way::Rmr { .. } => false,
+                Way::Rmr { .. } | Way::Shared { .. } => false,
             };
             self.remove_shares(share, is_removed, "deleted", ric);
         }

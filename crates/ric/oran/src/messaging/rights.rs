@@ -83,6 +83,12 @@ impl Sender {
         Sender { host: host.to_canonical(), port: port.filter(|port| *port != 0) }
     }
 
+    /// That of an endpoint `IP:PORT`, or of an address.
+    pub fn named(text: &str) -> Option<Sender> {
+        let endpoint = text.parse::<SocketAddr>().map(|of| Sender::new(of.ip(), Some(of.port()))).ok();
+        endpoint.or_else(|| text.parse().ok().map(|host| Sender::new(host, None)))
+    }
+
     /// Its endpoint, if it has stated a port.
     pub fn endpoint(&self) -> Option<String> {
         Some(endpoint_name(&self.host.to_string(), self.port?))

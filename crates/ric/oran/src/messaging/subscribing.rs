@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ferric::e2::{NodeId, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
-use ferric::e2ap::{Cause, RanFunctionId, RicActionId, RicRequestId};
+use ferric::e2ap::{Cause, CauseMisc, RanFunctionId, RicActionId, RicRequestId};
 use ferric::server::IappContext;
 use log_lines::Host;
 use rmr::NO_SUBSCRIPTION;
@@ -46,6 +46,13 @@ pub(super) enum Way {
         /// What the request refers to.
         reference: Reference,
     },
+    /// That of a request which several RICs have.
+    Shared {
+        /// The request.
+        record: String,
+        /// The xApp's number for it.
+        xapp_instance: u16,
+    },
 }
 
 impl Owner {
@@ -73,11 +80,12 @@ pub(super) struct NewShare {
 }
 
 /// Why a subscription has no effect, for an xApp.
-struct Fault {
-    text: String,
-    source: &'static str,
-    is_timeout: bool,
-    cause: Cause,
+pub(super) struct Fault {
+    pub text: String,
+    pub source: &'static str,
+    pub is_timeout: bool,
+    pub cause: Cause,
+    pub is_node_lost: bool,
 }
 
 impl Messaging {
@@ -200,10 +208,18 @@ impl Messaging {
     }
 
     fn note_share(&mut self, owner: &Owner, id: MergedId) {
-        if let Way::Rest { record, xapp_instance } = &owner.way
-            && let Some(record) = self.records.all.get_mut(record)
-        {
-            record.shares.insert(*xapp_instance, id);
+        match &owner.way {
+            Way::Rest { record, xapp_instance } => {
+                if let Some(record) = self.records.all.get_mut(record) {
+                    record.shares.insert(*xapp_instance, id);
+                }
+            }
+            Way::Shared { record, xapp_instance } => {
+                if let Some(sharing) = &mut self.sharing {
+                    sharing.subscriptions.place(record, *xapp_instance, id);
+                }
+            }
+            Way::Rmr { .. } => {}
         }
     }
 
@@ -241,8 +257,12 @@ impl Messaging {
         match &mut holder.owner.way {
             Way::Rest { record, xapp_instance } => {
                 let (record, xapp_instance) = (*record, *xapp_instance);
-                let instance = Instance::active(xapp_instance, active.request_id.instance, &active.not_admitted);
+                let instance = Instance::active(xapp_instance, active.request_id.instance.into(), &active.not_admitted);
                 self.notify(record, instance);
+            }
+            Way::Shared { record, xapp_instance } => {
+                let (record, xapp_instance) = (record.clone(), *xapp_instance);
+                self.shared_active(&record, xapp_instance, active);
             }
             Way::Rmr { reply, reference } => {
                 let answer =
@@ -257,9 +277,10 @@ impl Messaging {
     /// A node, or the RIC, has refused a subscription.
     pub(super) fn subscription_failed(&mut self, ticket: Ticket, error: &SubscribeError) {
         let Some(id) = self.merging.answered(ticket) else { return };
-        let is_timeout = *error == SubscribeError::TimedOut;
+        let (is_timeout, is_node_lost) = (*error == SubscribeError::TimedOut, *error == SubscribeError::NodeLost);
         let source = if matches!(error, SubscribeError::Refused { .. }) { "E2Node" } else { "SUBMGR" };
-        self.fail(id, &Fault { text: error.to_string(), source, is_timeout, cause: pdus::cause_of(error) });
+        let (text, cause) = (error.to_string(), pdus::cause_of(error));
+        self.fail(id, &Fault { text, source, is_timeout, cause, is_node_lost });
     }
 
     /// A subscription has ended without a request of an xApp.
@@ -267,10 +288,8 @@ impl Messaging {
         let Some(id) = self.merging.find(subscription) else { return };
         self.routes.remove(&subscription);
         let cause = Cause::Misc(ferric::e2ap::CauseMisc::Unspecified);
-        self.fail(
-            id,
-            &Fault { text: format!("the subscription has ended: {end}"), source: "E2Node", is_timeout: false, cause },
-        );
+        let (text, is_node_lost) = (format!("the subscription has ended: {end}"), end == SubscriptionEnd::NodeLost);
+        self.fail(id, &Fault { text, source: "E2Node", is_timeout: false, cause, is_node_lost });
     }
 
     /// Removes a subscription that has no effect, and tells its xApps.
@@ -286,6 +305,7 @@ impl Messaging {
                         record.shares.remove(&xapp_instance);
                     }
                 }
+                Way::Shared { record, xapp_instance } => self.shared_failed(&record, xapp_instance, fault),
                 Way::Rmr { reply, reference } => {
                     let answer = pdus::subscription_failure(&reference, fault.cause, &actions);
                     if let (Some(reply), Some(answer)) = (reply, answer) {
@@ -365,7 +385,9 @@ impl Messaging {
             for (record, xapp_instance) in self.rest_shares(id, is_removed) {
                 self.forget_rest_share(record, xapp_instance);
             }
+            let shared = self.shared_shares(id, is_removed).into_iter().map(|(record, _)| record).collect();
             self.remove_shares(id, is_removed, "deleted: the xApp could not be reached", ric);
+            self.delete_unreachable(shared, ric);
         }
     }
 
@@ -374,7 +396,17 @@ impl Messaging {
         let holders = self.merging.get_mut(id).map(|merged| merged.holders.iter()).into_iter().flatten();
         let of = |holder: &Holder<Owner>| match holder.owner.way {
             Way::Rest { record, xapp_instance } => Some((record, xapp_instance)),
-            Way::Rmr { .. } => None,
+            Way::Rmr { .. } | Way::Shared { .. } => None,
+        };
+        holders.filter(|holder| has(holder)).filter_map(of).collect()
+    }
+
+    /// The shares of a subscription that are of requests which several RICs have, and have a property.
+    fn shared_shares(&mut self, id: MergedId, has: impl Fn(&Holder<Owner>) -> bool) -> Vec<(String, u16)> {
+        let holders = self.merging.get_mut(id).map(|merged| merged.holders.iter()).into_iter().flatten();
+        let of = |holder: &Holder<Owner>| match &holder.owner.way {
+            Way::Shared { record, xapp_instance } => Some((record.clone(), *xapp_instance)),
+            Way::Rest { .. } | Way::Rmr { .. } => None,
         };
         holders.filter(|holder| has(holder)).filter_map(of).collect()
     }
@@ -425,15 +457,22 @@ impl Messaging {
                 self.notify(record, Instance::failed(xapp_instance, WHY, "SUBMGR", false));
                 self.forget_rest_share(record, xapp_instance);
             }
+            let shared = self.shared_shares(id, is_ended);
             self.remove_shares(id, is_ended, WHY, ric);
+            let cause = Cause::Misc(CauseMisc::OmIntervention);
+            let fault = Fault { text: WHY.to_owned(), source: "SUBMGR", is_timeout: false, cause, is_node_lost: false };
+            shared.iter().for_each(|(record, instance)| self.shared_failed(record, *instance, &fault));
         }
     }
 
     /// All subscriptions that are active, as the subscription manager lists them.
     pub(crate) fn overview(&self) -> Vec<Overview> {
+        if self.sharing.is_some() {
+            return self.shared_overview();
+        }
         let of = |merged: &Merged<Owner>| {
             Some(Overview {
-                id: merged.active.as_ref()?.request_id.instance,
+                id: merged.active.as_ref()?.request_id.instance.into(),
                 meid: self.names.get(&merged.node)?.clone(),
                 endpoints: merged
                     .endpoints()
@@ -457,6 +496,7 @@ impl Messaging {
             indications: state.sent,
             lost_indications: state.lost,
         };
-        self.links.endpoints().into_iter().map(of).collect()
+        let of_xapps = |state: &super::links::EndpointState| !self.is_ric(&state.name);
+        self.links.endpoints().into_iter().filter(of_xapps).map(of).collect()
     }
 }

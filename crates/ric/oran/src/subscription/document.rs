@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::MAX_DETAILS;
 
 /// A request to subscribe.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Params {
     /// The id of an earlier request with the same content.
     #[serde(rename = "SubscriptionId", alias = "subscription_id", default)]
@@ -39,7 +39,7 @@ pub(crate) struct Params {
 }
 
 /// Where an xApp is.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ClientEndpoint {
     /// Its host.
     #[serde(rename = "Host", alias = "host")]
@@ -53,7 +53,7 @@ pub(crate) struct ClientEndpoint {
 }
 
 /// How to subscribe. The timers are those of the RIC, whatever a request states.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Directives {
     /// How long to wait for the node, in seconds. It has no effect.
     #[serde(rename = "E2TimeoutTimerValue", alias = "e2_timeout_timer_value", default)]
@@ -67,7 +67,7 @@ pub(crate) struct Directives {
 }
 
 /// A subscription.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Detail {
     /// The xApp's number for it.
     #[serde(rename = "XappEventInstanceId", alias = "xapp_event_instance_id")]
@@ -82,7 +82,7 @@ pub(crate) struct Detail {
 }
 
 /// An action.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ActionToBeSetup {
     /// Its id in the subscription.
     #[serde(rename = "ActionID", alias = "action_id")]
@@ -99,7 +99,7 @@ pub(crate) struct ActionToBeSetup {
 }
 
 /// What an action is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum ActionType {
     Insert,
@@ -108,7 +108,7 @@ enum ActionType {
 }
 
 /// What a node does after an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 struct SubsequentAction {
     /// Whether it continues.
     #[serde(rename = "SubsequentActionType", alias = "subsequent_action_type")]
@@ -118,7 +118,7 @@ struct SubsequentAction {
     time_to_wait: TimeToWait,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum SubsequentActionType {
     Continue,
@@ -126,7 +126,7 @@ enum SubsequentActionType {
 }
 
 /// The names are the durations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum TimeToWait {
     Zero,
@@ -242,7 +242,7 @@ impl Detail {
 }
 
 /// A list, which `ricxappframe` may write without brackets if it has one item.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct OneOrMore<T>(pub Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMore<T> {
@@ -303,7 +303,7 @@ pub(crate) struct Instance {
     xapp_event_instance_id: u16,
     /// The subscription id of its indications; 0 if it failed.
     #[serde(rename = "E2EventInstanceId")]
-    e2_event_instance_id: u16,
+    e2_event_instance_id: i32,
     /// Why it failed, or what of it; empty if it did not.
     #[serde(rename = "ErrorCause")]
     error_cause: String,
@@ -317,7 +317,7 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// A subscription is active, perhaps without some of its actions.
-    pub fn active(xapp_instance: u16, e2_instance: u16, not_admitted: &[(RicActionId, Cause)]) -> Self {
+    pub fn active(xapp_instance: u16, e2_instance: i32, not_admitted: &[(RicActionId, Cause)]) -> Self {
         let refused: Vec<_> = not_admitted.iter().map(|(id, cause)| format!("action {}: {cause}", id.0)).collect();
         let (error_cause, error_source) = match refused.is_empty() {
             true => (String::new(), None),
@@ -349,7 +349,7 @@ impl Instance {
 pub(crate) struct Overview {
     /// The subscription id of its indications.
     #[serde(rename = "SubscriptionId")]
-    pub id: u16,
+    pub id: i32,
     /// The name of its node.
     #[serde(rename = "Meid")]
     pub meid: String,

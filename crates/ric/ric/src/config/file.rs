@@ -1,5 +1,7 @@
 //! The configuration file: TOML with optional keys. An unknown key is an error that names the nearest known one.
 
+#[cfg(feature = "a1")]
+mod non_rt_ric;
 #[cfg(feature = "peers")]
 mod peers;
 #[cfg(feature = "redis")]
@@ -109,6 +111,10 @@ impl RicConfig {
         {
             config.peers = peers::config(&file)?;
         }
+        #[cfg(feature = "a1")]
+        {
+            config.non_rt_ric = non_rt_ric::config(&file)?;
+        }
         #[cfg(feature = "otlp")]
         {
             config.traces = traces::config(&file)?;
@@ -129,7 +135,7 @@ impl RicConfig {
 
 /// Refuses the keys of features that the crate was built without.
 fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
-    let features: [(&'static str, &str, bool); 17] = [
+    let features: [(&'static str, &str, bool); 18] = [
         ("flexran", "flexran", cfg!(feature = "flexran")),
         ("flexran_period_ms", "flexran", cfg!(feature = "flexran")),
         ("rmr", "oran", cfg!(feature = "oran")),
@@ -147,6 +153,7 @@ fn refuse_missing_features(file: &Table<'_>) -> Result<(), ConfigError> {
         ("sdl", "sdl", cfg!(feature = "sdl")),
         ("peers", "peers", cfg!(feature = "peers")),
         ("traces", "otlp", cfg!(feature = "otlp")),
+        ("non_rt_ric", "a1", cfg!(feature = "a1")),
     ];
     match features.into_iter().find(|(key, _, is_built)| !is_built && file.contains(key)) {
         Some((key, feature, _)) => {

@@ -15,7 +15,7 @@ use super::{ConfigError, RicConfig};
 pub(super) const MAX_MS: i64 = 3_600_000;
 
 /// The tables of the file, in the order of the default file.
-const SECTIONS: [Section; 12] = [
+const SECTIONS: [Section; 13] = [
     Section { header: "", keys: &FILE_KEYS },
     Section { header: "[tls]", keys: &TLS_KEYS },
     Section { header: "[rest_access]", keys: &REST_ACCESS_KEYS },
@@ -24,6 +24,7 @@ const SECTIONS: [Section; 12] = [
     Section { header: "[sdl]", keys: &SDL_KEYS },
     Section { header: "[peers]", keys: &PEERS_KEYS },
     Section { header: "[traces]", keys: &TRACES_KEYS },
+    Section { header: "[non_rt_ric]", keys: &NON_RT_RIC_KEYS },
     Section { header: "[[node_rights]]", keys: &NODE_RIGHTS_KEYS },
     Section { header: "[[xapp_rights]]", keys: &XAPP_RIGHTS_KEYS },
     Section { header: "[e42_rights]", keys: &E42_RIGHTS_KEYS },
@@ -82,7 +83,7 @@ const fn required(example: &'static str) -> DefaultValue {
     DefaultValue::Required { example }
 }
 
-pub(super) const FILE_KEYS: [Key; 55] = [
+pub(super) const FILE_KEYS: [Key; 56] = [
     key(
         "e2",
         Values::Other("list of URLs, at most 64"),
@@ -185,7 +186,7 @@ pub(super) const FILE_KEYS: [Key; 55] = [
     key(
         "affinity_links",
         Values::Integer(0, 1 << 20),
-        DefaultValue::Is("16"),
+        DefaultValue::Is("1048576"),
         "with several loops: how many more links than the others a loop may have, so that a node is on the loop of its xApp",
     ),
     key(
@@ -353,6 +354,12 @@ pub(super) const FILE_KEYS: [Key; 55] = [
         Values::Tables("table, below"),
         absent("none", ""),
         "the OpenTelemetry collector that receives traces of indications",
+    ),
+    key(
+        "non_rt_ric",
+        Values::Tables("table, below"),
+        absent("none", ""),
+        "the non-RT RIC that has [enrichment information](a1.md#enrichment-information) for xApps; it needs `rest`",
     ),
     key("node_rights", Values::Tables("tables, below"), absent("all nodes may connect", ""), "the rights of nodes"),
     key(

@@ -33,6 +33,7 @@ fn every_record_kind_round_trips() {
         RecordHeader::RequestRoom(assoc, u64::MAX),
         RecordHeader::Close(assoc),
         RecordHeader::Probe(assoc),
+        RecordHeader::Return(assoc),
         RecordHeader::Deliver(subscription, Class::Report, 5),
         RecordHeader::OrderAfter(63, u64::MAX),
         RecordHeader::Deliver(subscription, Class::Keep, 0),

@@ -15,6 +15,8 @@ pub struct Commands<'a>(pub(super) &'a mut RequestQueue);
 #[derive(Debug)]
 pub(super) struct RequestQueue {
     pub(super) client: XappClient,
+    /// Whether the version of the protocol has messages of services.
+    pub(super) has_services: bool,
     /// The end of each message within `bytes`.
     pub(super) ends: Vec<usize>,
     pub(super) bytes: Vec<u8>,
@@ -126,6 +128,19 @@ impl Commands<'_> {
         ends.push(bytes.len());
         state.add_request(ticket, || PendingRequest::Control);
         ticket
+    }
+
+    /// Sends a message to a service of the RIC that is not E2. It answers by [`XappEvent::Service`](super::XappEvent::Service);
+    /// a RIC without it by [`XappEvent::NoService`](super::XappEvent::NoService). Nothing is repeated when the RIC was lost. A document
+    /// above 128 KiB ends the session. Returns whether it is sent: not to a RIC whose version of the RIC-xApp protocol has no such
+    /// messages.
+    pub fn service(&mut self, kind: u32, document: &[u8]) -> bool {
+        let RequestQueue { client, has_services, ends, bytes, .. } = &mut *self.0;
+        if *has_services {
+            client.service(kind, document, bytes);
+            ends.push(bytes.len());
+        }
+        *has_services
     }
 
     /// Sends a query (E2AP v3).

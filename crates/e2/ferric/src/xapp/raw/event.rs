@@ -40,6 +40,15 @@ pub enum XappEvent<'a> {
         /// The result.
         verdict: Verdict,
     },
+    /// A message of a service of the RIC that is not E2; see [`Commands::service`](super::Commands::service).
+    Service {
+        /// Which message of which service.
+        kind: u32,
+        /// Its content.
+        document: &'a [u8],
+    },
+    /// The RIC has no service for a message of this xApp.
+    NoService,
     /// Reports were dropped because the xApp reads too slowly: their number since the session began.
     ReportsDropped(u64),
 }

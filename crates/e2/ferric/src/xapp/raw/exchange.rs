@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use e2::xapp::RicMessage;
+use e2::xapp::{OLDEST_PROTOCOL_VERSION, RicMessage};
 use e2::{NodeId, RequestEvent, SubscribeError, SubscriptionEnd};
 use e2ap::{GlobalE2NodeId, GlobalRicId, Version};
 use link::{Class, Interest, StreamId};
@@ -143,13 +143,15 @@ impl Xapp {
                 }
             };
             let xapp_event = match event {
-                RicMessage::Welcome { ric_id, .. } => {
+                RicMessage::Welcome { ric_id, version } => {
+                    requests.has_services = version > OLDEST_PROTOCOL_VERSION;
                     return handle(SessionEvent::Welcome(ric_id), &mut Commands(requests));
                 }
                 RicMessage::Refused(code) if is_fatal(code) => {
                     failed = Some(Error::Refused(code));
                     return;
                 }
+                RicMessage::Refused(e2::RefusalCode::NoService) => XappEvent::NoService,
                 RicMessage::Refused(code) => {
                     tracing::warn!("command refused by the RIC: {code}");
                     return;
@@ -197,6 +199,7 @@ impl Xapp {
                     let key = |node| nodes.get(&node).map(|node| node.global_id);
                     XappEvent::Request(requests.translate(event, key))
                 }
+                RicMessage::Service { kind, document } => XappEvent::Service { kind, document },
                 RicMessage::Dropped { reports } => XappEvent::ReportsDropped(reports),
                 other => {
                     tracing::debug!(message = ?other, "message of the RIC ignored");

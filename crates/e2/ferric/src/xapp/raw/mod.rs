@@ -149,6 +149,7 @@ impl Xapp {
             unreported_nodes: Vec::new(),
             requests: RequestQueue {
                 client: XappClient::new(),
+                has_services: false,
                 ends: Vec::new(),
                 bytes: Vec::new(),
                 verifications: Verifications::default(),

@@ -25,6 +25,8 @@ pub(crate) enum Purpose {
     Indications,
     Policies,
     Health,
+    /// Messages of other RICs.
+    Rics,
 }
 
 /// The state of an endpoint.
@@ -41,7 +43,7 @@ pub(super) struct Endpoint {
     name: String,
     state: State,
     /// How often it is held for each [`Purpose`].
-    users: [usize; 3],
+    users: [usize; 4],
     pause: Duration,
     /// Since when it cannot be reached.
     down_since: Option<Instant>,
@@ -55,10 +57,11 @@ pub(super) struct Endpoint {
 impl Endpoint {
     /// What happens to it while it cannot be reached.
     fn effect(&self) -> &'static str {
-        let [indications, policies, _] = self.users.map(|users| users > 0);
-        match (indications, policies) {
-            (true, _) => "its indications are lost",
-            (_, true) => "its A1 policies wait",
+        let [indications, policies, _, rics] = self.users.map(|users| users > 0);
+        match (indications, policies, rics) {
+            (true, ..) => "its indications are lost",
+            (_, true, _) => "its A1 messages wait",
+            (.., true) => "controls for its nodes fail",
             _ => "its health is not known, and nothing else is sent to it",
         }
     }
@@ -82,7 +85,11 @@ impl Links {
             return;
         };
         let Some(connection) = self.connections.get_mut(&connection_id) else { return };
-        match connection.link.send(StreamId(0), parts, class) {
+        let mut written = Ok(());
+        if !connection.is_full && connection.link.queued_octets() >= self.gather_octets {
+            written = connection.link.flush().map(|flushed| connection.is_full = flushed.waiting);
+        }
+        match written.and_then(|()| connection.link.send(StreamId(0), parts, class)) {
             Ok(sent) => {
                 endpoint.sent += u64::from(sent.queued);
                 endpoint.lost += u64::from(sent.dropped_reports);
@@ -96,6 +103,14 @@ impl Links {
                 endpoint.lost += 1;
                 self.end(connection_id, &End::Link(error), &mut Vec::new());
             }
+        }
+    }
+
+    /// The connection of an endpoint, established or not.
+    pub fn linked(&self, id: EndpointId) -> Option<ConnectionId> {
+        match self.endpoints.get(&id)?.state {
+            State::Linked(connection) => Some(connection),
+            _ => None,
         }
     }
 
@@ -143,7 +158,7 @@ impl Links {
             }
             return *id;
         }
-        let mut users = [0; 3];
+        let mut users = [0; 4];
         users[purpose as usize] = 1;
         self.last_endpoint = self.last_endpoint.wrapping_add(1);
         let id = EndpointId(self.last_endpoint);
@@ -166,7 +181,7 @@ impl Links {
     pub fn release(&mut self, id: EndpointId, purpose: Purpose) {
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return };
         endpoint.users[purpose as usize] -= 1;
-        if endpoint.users != [0; 3] {
+        if endpoint.users != [0; 4] {
             return;
         }
         let state = std::mem::replace(&mut endpoint.state, State::Resolving);

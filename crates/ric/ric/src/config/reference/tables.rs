@@ -237,6 +237,33 @@ pub(in crate::config) const TRACES_KEYS: [Key; 4] = [
     ),
 ];
 
+pub(in crate::config) const NON_RT_RIC_KEYS: [Key; 4] = [
+    key(
+        "url",
+        Values::Other("URL"),
+        required("\"http://127.0.0.1:8083\""),
+        "the non-RT RIC, before `/A1-EI/v1`: `http://HOST:PORT` or `https://HOST:PORT`",
+    ),
+    key(
+        "callback",
+        Values::Other("URL"),
+        absent("the address of `rest`", "\"http://192.0.2.1:8080\""),
+        "where the non-RT RIC and producers of information reach REST; required if `rest` is for all addresses",
+    ),
+    key(
+        "ca",
+        Values::Other("path"),
+        absent("none", "\"pki/ca.pem\""),
+        "PEM file of the CA that signed the non-RT RIC's certificate; required for https://",
+    ),
+    key(
+        "token",
+        Values::Other("path"),
+        absent("none", "\"non-rt-ric.token\""),
+        "file with the bearer token that the non-RT RIC requires",
+    ),
+];
+
 pub(in crate::config) const NODE_RIGHTS_KEYS: [Key; 2] = [
     key(
         "certificate",

@@ -1,0 +1,304 @@
+//! The thread that keeps the copy of a map equal to the store.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use redis::{RedisError, cmd};
+use tracing::{info, warn};
+
+use super::{Change, MAX_CONTENT_OCTETS, MAX_KEY_OCTETS, MapHandle, MapObserver, Shared, State};
+use crate::{StoreConnection, StoreUrl, remedy};
+
+/// How often the store is asked whether something has changed.
+const PERIOD: Duration = Duration::from_millis(50);
+/// The pauses before it connects again: each next one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LAST_PAUSE: Duration = Duration::from_secs(1);
+/// The most changes that are written at a time.
+const MAX_BATCH: usize = 256;
+/// Entries that are read at a time.
+const READ_ENTRIES: usize = 256;
+/// The most entries of a map. Further ones, which other programs have written, are ignored.
+const MAX_ENTRIES: usize = 32_768;
+/// The versions that a copy may be behind before it is read as a whole. [`SCRIPT`] keeps twice as many.
+const MAX_BEHIND: u64 = 1000;
+
+/// Makes changes: triples of an operation, a key and a content. The version of the store becomes at least the first argument. A removal
+/// is noted even if there is nothing to remove, so that no RIC restores the entry.
+const SCRIPT: &str = "\
+local entries, version, changed = KEYS[1], KEYS[2], KEYS[3]
+local v = math.max(tonumber(redis.call('GET', version) or '0'), tonumber(ARGV[1])) + 1
+redis.call('SET', version, string.format('%d', v))
+for a = 2, #ARGV, 3 do
+  local what, key, content = ARGV[a], ARGV[a + 1], ARGV[a + 2]
+  local is_made = true
+  if what == 'p' then redis.call('HSET', entries, key, content)
+  elseif what == 'd' then redis.call('HDEL', entries, key)
+  elseif what == 'n' then
+    is_made = not redis.call('ZSCORE', changed, key)
+    if is_made then redis.call('HSET', entries, key, content) end
+  elseif what == 'u' then
+    is_made = redis.call('HEXISTS', entries, key) == 1
+    if is_made then redis.call('HSET', entries, key, content) end
+  else
+    is_made = redis.call('HGET', entries, key) == content
+    if is_made then redis.call('HDEL', entries, key) end
+  end
+  if is_made then redis.call('ZADD', changed, v, key) end
+end
+redis.call('ZREMRANGEBYSCORE', changed, '-inf', v - 2000)
+return v";
+
+pub struct Replica {
+    url: StoreUrl,
+    name: &'static str,
+    shared: Arc<Shared>,
+    connection: Option<StoreConnection>,
+    observers: Vec<(String, MapObserver)>,
+    /// The epoch of the store, and the version that the copy has.
+    epoch: Option<String>,
+    version: u64,
+    pause: Duration,
+    is_logged: bool,
+}
+
+impl Replica {
+    pub fn new(url: StoreUrl, name: &'static str, shared: Arc<Shared>) -> Self {
+        Replica {
+            url,
+            name,
+            shared,
+            connection: None,
+            observers: Vec::new(),
+            epoch: None,
+            version: 0,
+            pause: FIRST_PAUSE,
+            is_logged: false,
+        }
+    }
+
+    pub fn run(mut self) {
+        loop {
+            let pause = match self.follow() {
+                Ok(()) => {
+                    self.pause = FIRST_PAUSE;
+                    PERIOD
+                }
+                Err(error) => {
+                    self.lose(&error);
+                    let pause = self.pause;
+                    self.pause = (2 * pause).min(LAST_PAUSE);
+                    pause
+                }
+            };
+            let is_connected = self.connection.is_some();
+            if self.shared.rest(pause, is_connected) {
+                break;
+            }
+        }
+        let written = self.connection.is_some().then(|| self.write());
+        let lost = self.shared.state().waiting.len();
+        if lost > 0 && !matches!(written, Some(Ok(()))) {
+            warn!("{lost} changes of what RICs share are lost: {} is away", self.url);
+        }
+    }
+
+    fn key(&self, what: &str) -> String {
+        format!("{{{}}},{what}", self.name)
+    }
+
+    fn lose(&mut self, error: &RedisError) {
+        self.connection = None;
+        self.shared.state().is_available = false;
+        if !std::mem::replace(&mut self.is_logged, true) {
+            let (store, map, remedy) = (&self.url, self.name, remedy(error));
+            warn!(%store, map, %error, "cannot reach what RICs share: the own copy is used, and changes wait; retrying; remedy: {remedy}");
+        }
+    }
+
+    /// Writes what has changed here, and reads what has changed elsewhere.
+    fn follow(&mut self) -> Result<(), RedisError> {
+        self.greet_observers();
+        if self.connection.is_none() {
+            self.connection = Some(self.url.connect()?);
+        }
+        self.compare_epoch()?;
+        self.write()?;
+        self.read()?;
+        self.shared.state().is_available = true;
+        if std::mem::take(&mut self.is_logged) {
+            info!(store = %self.url, map = self.name, "what RICs share is available again");
+        }
+        Ok(())
+    }
+
+    fn query<T: redis::FromRedisValue>(&mut self, command: &redis::Cmd) -> Result<T, RedisError> {
+        match &mut self.connection {
+            Some(connection) => connection.query(command),
+            None => Err(std::io::Error::from(std::io::ErrorKind::NotConnected).into()),
+        }
+    }
+
+    /// Has new observers know what is there.
+    fn greet_observers(&mut self) {
+        let new = std::mem::take(&mut self.shared.state().new_observers);
+        for (prefix, observer) in new {
+            let entries = MapHandle(Arc::clone(&self.shared)).with_prefix(&prefix);
+            entries.iter().for_each(|(key, content)| observer(key, Some(content)));
+            self.observers.push((prefix, observer));
+        }
+    }
+
+    /// Finds out whether the store has lost its content, or some of it, and restores it then.
+    fn compare_epoch(&mut self) -> Result<(), RedisError> {
+        let (epoch, version) = (self.key("epoch"), self.key("version"));
+        let (found, behind): (Option<String>, Option<u64>) = self.query(cmd("MGET").arg(&epoch).arg(&version))?;
+        let found = match found {
+            Some(found) => found,
+            None => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let own = format!("{}-{}", std::process::id(), since.as_nanos());
+                let _: Option<String> = self.query(cmd("SET").arg(&epoch).arg(own).arg("NX"))?;
+                self.query(cmd("GET").arg(&epoch))?
+            }
+        };
+        let is_older = behind.unwrap_or(0) < self.version;
+        let Some(known) = &self.epoch else {
+            self.epoch = Some(found);
+            return self.read_all();
+        };
+        if *known != found {
+            info!(store = %self.url, map = self.name, "the store has lost what RICs share: it gets the own copy");
+            // another RIC may have restored and changed it since
+            self.restore(Change::PutNew)?;
+        } else if is_older {
+            info!(store = %self.url, map = self.name, "the store has an earlier state of what RICs share: it gets the own copy");
+            self.restore(Change::Put)?;
+            self.remove_unknown()?;
+        } else {
+            return Ok(());
+        }
+        self.epoch = Some(found);
+        self.read_all()
+    }
+
+    fn restore(&mut self, change: fn(String, Arc<[u8]>) -> Change) -> Result<(), RedisError> {
+        let entries = self.shared.state().entries.clone();
+        let changes: Vec<_> = entries.into_iter().map(|(key, content)| change(key, content)).collect();
+        changes.chunks(MAX_BATCH).try_for_each(|batch| self.make(batch))
+    }
+
+    /// Removes entries that were removed before the store has returned to an earlier state.
+    fn remove_unknown(&mut self) -> Result<(), RedisError> {
+        let keys: Vec<String> = self.query(cmd("HKEYS").arg(self.key("entries")))?;
+        let unknown: Vec<_> = {
+            let state = self.shared.state();
+            keys.into_iter().filter(|key| !state.entries.contains_key(key)).map(Change::Remove).collect()
+        };
+        unknown.chunks(MAX_BATCH).try_for_each(|batch| self.make(batch))
+    }
+
+    /// Makes changes in the store.
+    fn make(&mut self, changes: &[Change]) -> Result<(), RedisError> {
+        let mut command = cmd("EVAL");
+        command.arg(SCRIPT).arg(3).arg(self.key("entries")).arg(self.key("version")).arg(self.key("changed"));
+        command.arg(self.version);
+        for change in changes {
+            let what = match change {
+                Change::Put(..) => "p",
+                Change::PutNew(..) => "n",
+                Change::Replace(..) => "u",
+                Change::Remove(_) => "d",
+                Change::RemoveEqual(..) => "e",
+            };
+            command.arg(what).arg(change.key()).arg(change.content());
+        }
+        self.query::<u64>(&command).map(|_| ())
+    }
+
+    /// Writes the changes that wait.
+    fn write(&mut self) -> Result<(), RedisError> {
+        loop {
+            let batch: Vec<_> = self.shared.state().waiting.iter().take(MAX_BATCH).cloned().collect();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.make(&batch)?;
+            let mut state = self.shared.state();
+            for change in &batch {
+                state.waiting_octets -= change.octets();
+            }
+            state.waiting.drain(..batch.len());
+        }
+    }
+
+    /// Reads what has changed.
+    fn read(&mut self) -> Result<(), RedisError> {
+        let version: Option<u64> = self.query(cmd("GET").arg(self.key("version")))?;
+        let version = version.unwrap_or(0);
+        // an earlier version is found and corrected before the next read
+        if version <= self.version {
+            return Ok(());
+        }
+        if version - self.version > MAX_BEHIND {
+            return self.read_all();
+        }
+        let mut command = cmd("ZRANGEBYSCORE");
+        command.arg(self.key("changed")).arg(format!("({}", self.version)).arg("+inf");
+        let keys: Vec<String> = self.query(&command)?;
+        for keys in keys.chunks(READ_ENTRIES) {
+            let contents: Vec<Option<Vec<u8>>> = self.query(cmd("HMGET").arg(self.key("entries")).arg(keys))?;
+            self.learn(keys.iter().cloned().zip(contents));
+        }
+        self.version = version;
+        Ok(())
+    }
+
+    /// Reads all entries.
+    fn read_all(&mut self) -> Result<(), RedisError> {
+        // what is waiting is not in the store, and remains
+        let version: Option<u64> = self.query(cmd("GET").arg(self.key("version")))?;
+        let entries: BTreeMap<String, Vec<u8>> = self.query(cmd("HGETALL").arg(self.key("entries")))?;
+        if entries.len() > MAX_ENTRIES {
+            warn!(store = %self.url, map = self.name, "{} entries are shared: only {MAX_ENTRIES} of them are used", entries.len());
+        }
+        let known: Vec<_> = self.shared.state().entries.keys().cloned().collect();
+        let gone = known.into_iter().filter(|key| !entries.contains_key(key)).map(|key| (key, None));
+        let gone: Vec<_> = gone.collect();
+        let entries = entries.into_iter().take(MAX_ENTRIES).map(|(key, content)| (key, Some(content)));
+        self.learn(gone.into_iter().chain(entries));
+        self.version = version.unwrap_or(0);
+        Ok(())
+    }
+
+    /// Takes contents of the store into the copy, and passes on those that are new.
+    fn learn(&self, contents: impl Iterator<Item = (String, Option<Vec<u8>>)>) {
+        let mut new = Vec::new();
+        {
+            let mut state = self.shared.state();
+            let State { entries, waiting, .. } = &mut *state;
+            let own: HashSet<_> = waiting.iter().map(Change::key).collect();
+            for (key, content) in contents {
+                let content: Option<Arc<[u8]>> = content.map(Into::into);
+                let is_long = content.as_ref().is_some_and(|content| content.len() > MAX_CONTENT_OCTETS);
+                // what this RIC has changed since follows
+                if own.contains(&*key) || is_long || key.len() > MAX_KEY_OCTETS {
+                    continue;
+                }
+                if entries.get(&key) != content.as_ref() {
+                    match &content {
+                        Some(content) => drop(entries.insert(key.clone(), Arc::clone(content))),
+                        None => drop(entries.remove(&key)),
+                    }
+                    new.push((key, content));
+                }
+            }
+        }
+        for (key, content) in &new {
+            for (_, observer) in self.observers.iter().filter(|(prefix, _)| key.starts_with(&**prefix)) {
+                observer(key, content.as_deref());
+            }
+        }
+    }
+}
