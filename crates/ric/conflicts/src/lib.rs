@@ -38,6 +38,7 @@ mod parameters;
 mod questions;
 mod rules;
 mod state;
+mod subscriptions;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -49,6 +50,7 @@ use rest::Route;
 use app::ConflictApp;
 use mediator::SharedMediator;
 use state::State;
+use subscriptions::SubscriptionAudit;
 
 pub use rules::ConflictRules;
 pub use state::ConflictClock;
@@ -76,8 +78,9 @@ impl fmt::Debug for ConflictConfig {
 /// If the system refuses a file descriptor.
 pub fn add_to(server: &mut Server, config: ConflictConfig) -> Result<Vec<Route>, ferric::Error> {
     let ConflictConfig { rules, audit, clock } = config;
+    let subscriptions = SubscriptionAudit::new(audit.clone());
     let state = Arc::new(Mutex::new(State::new(rules, audit, clock)));
-    server.set_mediator(Box::new(SharedMediator(Arc::clone(&state))));
+    server.set_mediator(Box::new(SharedMediator { state: Arc::clone(&state), subscriptions }));
     let queue = iapp_rest::add_iapp(server, ConflictApp::new(state))?;
     Ok(api::routes(&queue))
 }

@@ -11,6 +11,7 @@ use oran::group::GroupConfig;
 pub use oran::manager::Commands;
 use oran::manager::{Bus, Manager, ManagerConfig};
 use oran::messaging::{MessagingConfig, MessagingHandle, MessagingSetup};
+pub use oran::messaging::{RmrEntry, RmrPeer};
 
 use crate::RicConfig;
 
@@ -28,6 +29,8 @@ pub struct OranConfig {
     pub commands_file: Option<PathBuf>,
     /// Its content.
     pub commands: Option<Commands>,
+    /// What each xApp over RMR may do; one that no entry names may do nothing. Default: every xApp may do everything.
+    pub rights: Option<Vec<RmrEntry>>,
 }
 
 impl OranConfig {
@@ -61,9 +64,13 @@ pub(crate) struct OranSetup {
 
 impl OranSetup {
     pub fn new(own: OranConfig, config: &RicConfig) -> Self {
-        let OranConfig { rmr, rmr_routes, rest, commands_file, commands } = own;
+        let OranConfig { rmr, rmr_routes, rest, commands_file, commands, rights } = own;
         assert!(commands_file.is_none() || commands.is_some(), "commands_file permits commands: load it into commands");
-        let messaging = rmr.map(|address| MessagingConfig { address, routes: rmr_routes });
+        #[cfg(feature = "conflicts")]
+        let audit = config.conflicts.as_ref().and_then(|conflicts| conflicts.audit.clone());
+        #[cfg(not(feature = "conflicts"))]
+        let audit = None;
+        let messaging = rmr.map(|address| MessagingConfig { address, routes: rmr_routes, rights, audit });
         let messaging = messaging.map(|messaging| MessagingSetup::new(messaging, &config.server));
         let rest = rest.map(|address| {
             // the services of the platform have names like service-ricplt-appmgr-http.ricplt
@@ -71,6 +78,7 @@ impl OranSetup {
             #[cfg(feature = "rest")]
             {
                 config.rest_limits.apply(&mut rest);
+                rest.write_observer = crate::write_audit::observer(config, "oran_rest");
                 if let Some(of_ric) = &config.rest {
                     rest.access = of_ric.access.clone();
                 }
@@ -169,6 +177,12 @@ impl OranHost {
         self.manager.iter().flat_map(Manager::operator_routes).collect()
     }
 
+    /// Replaces the rights of xApps over RMR.
+    #[must_use]
+    pub fn rights_handle(&self) -> Option<RmrRightsHandle> {
+        self.messaging.clone().map(RmrRightsHandle)
+    }
+
     /// Messaging over RMR.
     #[cfg(feature = "a1")]
     pub(crate) fn messaging(&self) -> Option<&MessagingHandle> {
@@ -179,5 +193,16 @@ impl OranHost {
     #[must_use]
     pub fn rest(&self) -> Option<&rest::Server> {
         self.rest.as_ref()
+    }
+}
+
+/// Replaces the rights of xApps over RMR while the RIC runs, from any thread.
+#[derive(Clone, Debug)]
+pub struct RmrRightsHandle(MessagingHandle);
+
+impl RmrRightsHandle {
+    /// Replaces the rights. Subscriptions that they do not permit end.
+    pub fn replace(&self, rights: Option<Vec<RmrEntry>>) {
+        self.0.set_rights(rights);
     }
 }

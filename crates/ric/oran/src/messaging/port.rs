@@ -13,6 +13,7 @@ use ferric::server::IappWaker;
 use super::enrichment::EnrichmentInbox;
 #[cfg(feature = "a1")]
 use super::policies::OwnedRequest;
+use super::rights::{NamedXapp, RmrEntry};
 #[cfg(feature = "a1")]
 use crate::a1::WeakA1;
 
@@ -37,6 +38,10 @@ struct State {
     /// The endpoints that are asked for their health even if nothing else is sent to them, if they have changed.
     watched: Option<Vec<String>>,
     health: HashMap<String, Health>,
+    /// The xApps that rules of rights may name, if they have changed.
+    named: Option<Vec<NamedXapp>>,
+    /// The rights of xApps, if they have changed.
+    rights: Option<Option<Vec<RmrEntry>>>,
     #[cfg(feature = "a1")]
     policies: VecDeque<OwnedRequest>,
     #[cfg(feature = "a1")]
@@ -86,6 +91,22 @@ impl Port {
 
     pub fn take_watched(&self) -> Option<Vec<String>> {
         self.state().watched.take()
+    }
+
+    pub fn set_named(&self, xapps: Vec<NamedXapp>) {
+        self.state().named = Some(xapps);
+        self.waker.wake();
+    }
+
+    pub fn set_rights(&self, rights: Option<Vec<RmrEntry>>) {
+        self.state().rights = Some(rights);
+        self.waker.wake();
+    }
+
+    /// The named xApps and the rights, if they have changed.
+    pub fn take_access(&self) -> (Option<Vec<NamedXapp>>, Option<Option<Vec<RmrEntry>>>) {
+        let mut state = self.state();
+        (state.named.take(), state.rights.take())
     }
 
     pub fn health(&self, endpoint: &str) -> Option<Health> {
