@@ -120,6 +120,7 @@ mod tests;
 mod tls;
 mod tokens;
 mod websocket;
+mod write_observer;
 
 use std::io;
 use std::net::SocketAddr;
@@ -149,6 +150,7 @@ pub use serve::AccessHandle;
 use serve::Serving;
 pub use stream::{Broadcast, StreamEvent, StreamSender, Topics};
 pub use tokens::{Role, TokenFault, is_readable_by_all};
+pub use write_observer::{WriteObserver, WriteRecord};
 
 /// The address, access control and bounds of a server.
 #[derive(Clone, Debug)]
@@ -193,6 +195,8 @@ pub struct ServerConfig {
     pub log_budget: LogBudget,
     /// The metrics of the service, to which the server adds its own.
     pub metrics: Registry,
+    /// What gets each request that may change something, with its answer; not those beyond the rate. Default: nothing.
+    pub write_observer: Option<WriteObserver>,
 }
 
 impl ServerConfig {
@@ -216,6 +220,7 @@ impl ServerConfig {
             connection_lifetime: Duration::from_secs(300),
             log_budget: LogBudget::new(600),
             metrics: Registry::default(),
+            write_observer: None,
         }
     }
 }

@@ -28,6 +28,7 @@ use super::route::{Route, Sharing};
 use super::serve::Shared;
 use super::sse::{EventBody, ResponseBody};
 use super::tokens::Client;
+use super::write_observer::{NotedWrite, WriteRecord};
 use super::{Problem, ServerConfig, websocket};
 
 /// Octets of a request's target; a longer one is answered with 414.
@@ -51,12 +52,17 @@ pub(super) async fn respond(
         // RFC 8441 4: the resource is that of the target, as with GET over HTTP/1.1
         head.method = Method::GET;
     }
-    let mut handling = Handling { id: &id, head: &head, connection, shared, route: None, upgrade };
+    let mut handling =
+        Handling { id: &id, head: &head, connection, shared, route: None, upgrade, noted: NotedWrite::default() };
     let mut response = match handling.answer(body).await {
         Ok(response) => response,
-        Err(problem) => handling.write(problem.with("request_id", id.as_str()).into()),
+        Err(problem) => {
+            handling.noted.refusal = Some(problem.detail().to_owned());
+            handling.write(problem.with("request_id", id.as_str()).into())
+        }
     };
     let (route, status) = (handling.route, response.status());
+    handling.observe_write(status);
     let headers = response.headers_mut();
     headers.insert(X_REQUEST_ID, id.header());
     if head.version <= Version::HTTP_11 && matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE)
@@ -95,6 +101,8 @@ struct Handling<'r> {
     /// The path of its route, once it is found.
     route: Option<&'static str>,
     upgrade: Option<OnUpgrade>,
+    /// For the record of a request that may change something.
+    noted: NotedWrite,
 }
 
 /// Who sends a request, unless everybody may; its route, and the parameters of its path.
@@ -117,6 +125,7 @@ impl<'r> Handling<'r> {
         let (client, route, parameters) = self.admit().inspect_err(log_refusal)??;
         let operation = route.operation();
         self.route = Some(operation.path);
+        (self.noted.client, self.noted.operation) = (client.clone(), Some(operation.id));
         if let (Some(client), Some(role)) = (&client, operation.role) {
             client.require(role).inspect_err(log_refusal)?;
         }
@@ -127,6 +136,9 @@ impl<'r> Handling<'r> {
         }
         let config = &shared.config;
         let body = read_body(body, config).await?;
+        if self.is_observed() {
+            self.noted.body.clone_from(&body);
+        }
         let subject = client.as_ref().and_then(|client| Some(Arc::clone(&client.subject.as_ref()?.0)));
         let is_of_subject = subject.is_some();
         let request = Request {
@@ -173,6 +185,33 @@ impl<'r> Handling<'r> {
             }
             (_, response) => Ok(self.write(response)),
         }
+    }
+
+    /// Whether the request may change something, and there is an observer of that.
+    fn is_observed(&self) -> bool {
+        let is_read = matches!(self.head.method, Method::GET | Method::HEAD | Method::OPTIONS | Method::CONNECT);
+        !is_read && self.shared.config.write_observer.is_some()
+    }
+
+    /// Passes a request that may have changed something to the observer.
+    fn observe_write(&self, status: StatusCode) {
+        let Handling { id, head, connection, shared, noted, .. } = self;
+        let Some(observer) = shared.config.write_observer.as_ref().filter(|_| self.is_observed()) else { return };
+        // what is beyond the rate is counted and logged, so that nobody fills the record with it
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            return;
+        }
+        observer.observe(&WriteRecord {
+            peer: connection.peer,
+            client: &noted.client(),
+            method: head.method.as_str(),
+            path: head.uri.path(),
+            operation: noted.operation,
+            body: &noted.body,
+            status: status.as_u16(),
+            refusal: noted.refusal.as_deref(),
+            request_id: id.as_str(),
+        });
     }
 
     /// Checks who sends the request and how often, and finds its route. The outer error is for the log as well.

@@ -364,3 +364,4 @@ mod requests;
 mod shared_answers;
 mod streams;
 mod verified_tokens;
+mod write_observer;

@@ -90,7 +90,12 @@ fn run(text: &str, interface: Interface, is_stalled: bool) -> Report {
         }),
     };
     let config = ServerConfig { e2: vec![any()], xapp: Some(any()), e42, ..ServerConfig::default() };
-    let messaging = MessagingConfig { address: "tcp://127.0.0.1:0".parse().unwrap(), routes: Vec::new() };
+    let messaging = MessagingConfig {
+        address: "tcp://127.0.0.1:0".parse().unwrap(),
+        routes: Vec::new(),
+        rights: None,
+        audit: None,
+    };
     let messaging = (interface == Interface::Oran).then(|| MessagingSetup::new(messaging, &config));
     let mut server = Server::bind(config).unwrap();
     // the REST interfaces of the platform

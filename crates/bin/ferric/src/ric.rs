@@ -370,6 +370,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     program::allow_log_lines(config.server.max_log_lines);
     let tls = config.server.link.tls.clone();
+    // the outer one: that there is RMR
+    let rmr_rights = config.oran.rmr.is_some().then(|| config.oran.rights.clone());
     let mut ric = ::ric::bind(config)?;
     let rest = ric.rest().map(rest::Server::url);
     let access = ric.rest().map(rest::Server::access_handle);
@@ -379,11 +381,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let sdl_tokens = tokens.zip(ric.sdl().map(|sdl| sdl.handle().clone()));
     let rmr = ric.oran().rmr_address().cloned();
     let oran_rest = ric.oran().rest().map(rest::Server::url);
+    let rmr_rights = rmr_rights.zip(ric.oran().rights_handle());
     let sla = args.virtual_networks.clone().zip(ric.sla().cloned());
     let conflicts = conflicts_file.zip(ric.conflicts().cloned());
     let server = &mut ric.server;
     program::signals::stop_on_signal(server.stop_handle())?;
     let mut reload = reload::Reload::new(file, tls, access, server.rights_handle()?)?;
+    reload.rmr = rmr_rights;
     reload.sla = sla;
     reload.sdl = sdl_tokens;
     reload.conflicts = conflicts;

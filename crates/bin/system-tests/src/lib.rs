@@ -1,5 +1,6 @@
 //! Support for tests of a RIC and an emulated RAN together: each runs on a thread of its own.
 
+pub mod platform;
 mod reader;
 pub mod rmr_peer;
 pub mod station;
@@ -8,6 +9,7 @@ use ferric::link::Address;
 use ferric::server::{Iapp, IappWaker};
 use ran::{Ran, RanConfig};
 use ric::RicConfig;
+use ric::oran_host::RmrRightsHandle;
 use testkit::Background;
 use testkit::http::Service;
 
@@ -15,6 +17,16 @@ pub use reader::Reader;
 pub use testkit::{PATIENCE, eventually};
 
 type Stop = Box<dyn Fn() + Send + Sync>;
+
+/// The interfaces of a RIC for xApps of the O-RAN reference platform.
+pub struct Platform {
+    /// RMR.
+    pub rmr: Address,
+    /// The REST interfaces of the platform.
+    pub rest: Service,
+    /// Replaces the rights of xApps over RMR.
+    pub rights: RmrRightsHandle,
+}
 
 /// A RIC with REST.
 pub struct TestRic {
@@ -67,16 +79,30 @@ impl TestRic {
         iapps: Vec<Box<dyn Iapp>>,
         adapt: impl FnOnce(&mut RicConfig),
     ) -> (TestRic, Address, Service) {
+        let (ric, Platform { rmr, rest, .. }) = TestRic::with_platform_and(iapps, adapt);
+        (ric, rmr, rest)
+    }
+
+    /// Starts a RIC that serves xApps of the O-RAN reference platform. Returns it with these interfaces.
+    #[must_use]
+    pub fn with_platform(adapt: impl FnOnce(&mut RicConfig)) -> (TestRic, Platform) {
+        TestRic::with_platform_and(Vec::new(), adapt)
+    }
+
+    /// The same with internal apps.
+    fn with_platform_and(iapps: Vec<Box<dyn Iapp>>, adapt: impl FnOnce(&mut RicConfig)) -> (TestRic, Platform) {
         let mut taken = None;
         let any_port = |config: &mut RicConfig| {
             config.oran.rmr = Some("tcp://127.0.0.1:0".parse().unwrap());
             config.oran.rest = Some(([127, 0, 0, 1], 0).into());
             adapt(config);
         };
-        let addresses = |ric: &ric::Ric| Some((ric.oran().rmr_address()?.clone(), ric.oran().rest()?.address()));
-        let ric = TestRic::start_with(iapps, any_port, addresses, &mut taken);
-        let (rmr, rest) = taken.expect("the RIC serves xApps of the platform");
-        (ric, rmr, Service { address: rest })
+        let platform = |ric: &ric::Ric| {
+            let rest = Service { address: ric.oran().rest()?.address() };
+            Some(Platform { rmr: ric.oran().rmr_address()?.clone(), rest, rights: ric.oran().rights_handle()? })
+        };
+        let ric = TestRic::start_with(iapps, any_port, platform, &mut taken);
+        (ric, taken.expect("the RIC serves xApps of the platform"))
     }
 
     /// Starts a RIC with internal apps.

@@ -7,201 +7,24 @@
 #[path = "oran_xapps/several.rs"]
 mod several;
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::io::Write;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use e2sm::common::{PlmnIdentity, SNssai, Sst};
-use e2sm::kpm::{self, MeasurementRequest, ReportRequest, Scope};
-use e2sm::rc::{Control, ControlAction, SlicePrbQuota};
-use ferric::e2ap::{
-    Pdu, RanFunctionId, RicActionId, RicActionToBeSetup, RicActionType, RicControlAckRequest, RicControlRequest,
-    RicRequestId, RicSubscriptionDeleteRequest, RicSubscriptionDetails, RicSubscriptionRequest, Version, decode,
-};
-use ferric::link::Address;
+use ferric::e2ap::{Pdu, RicControlAckRequest, RicRequestId, decode};
 use per::Gather;
-use ran::{RanConfig, Scenario};
 use rmr::{Header, MessageType, NO_SUBSCRIPTION};
-use serde_json::{Value, json};
+use serde_json::json;
+use system_tests::platform::{NODE, Network, VERSION, Xapp, check_indication, control_request, header, ran_config};
 use system_tests::rmr_peer::{Connection, Received, SILENCE};
-use system_tests::{TestRan, TestRic, eventually, log};
+use system_tests::{TestRan, eventually, log};
 use testkit::c_program::library_folder;
-use testkit::http::Service;
-
-/// The node of the emulated RAN, as xApps of the platform call it.
-const NODE: &str = "gnb_001_001_000e00";
-/// The version of E2AP of the emulated RAN.
-const VERSION: Version = Version::V2_03;
-struct Network {
-    ric: TestRic,
-    rmr: SocketAddr,
-    rest: Service,
-    ran: TestRan,
-}
-
-fn ran_config() -> RanConfig {
-    RanConfig { scenario: Scenario::with_mixed_traffic(1, 2, 1), e2ap_version: VERSION, ..RanConfig::default() }
-}
-
-fn network() -> Network {
-    let (ric, rmr, rest) = TestRic::with_oran_host(|_| ());
-    let ran = TestRan::start(&ric.e2, ran_config());
-    rest.eventually(&format!("/v1/nodeb/{NODE}"), |_| true);
-    let Address::Tcp { host, port } = rmr else { panic!("{rmr}") };
-    Network { ric, rmr: SocketAddr::new(host.parse().unwrap(), port), rest, ran }
-}
-
-impl Network {
-    fn kpm(&self) -> Kpm {
-        kpm(&self.rest)
-    }
-}
-
-/// The RAN function of a service model of the node, with its definition.
-fn function(rest: &Service, oid: &str) -> Option<(u16, Vec<u8>)> {
-    let node = rest.get(&format!("/v1/nodeb/{NODE}"));
-    let functions = node["gnb"]["ranFunctions"].as_array().unwrap();
-    let function = functions.iter().find(|function| function["ranFunctionOid"] == oid)?;
-    let digits = function["ranFunctionDefinition"].as_str().unwrap();
-    let octets = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap());
-    Some((function["ranFunctionId"].as_u64().unwrap() as u16, octets.collect()))
-}
-
-/// KPM of the node: its id, an event trigger of 50 ms, and an action for a measurement of the cell.
-fn kpm(rest: &Service) -> Kpm {
-    let (function, definition) = kpm::OIDS.iter().find_map(|oid| function(rest, oid)).expect("KPM");
-    let revision = RanConfig::default().kpm_revision;
-    let arena = e2sm::Arena::new();
-    let definition = kpm::RanFunctionDefinition::decode(&definition, revision, &arena).unwrap();
-    let request = ReportRequest {
-        measurements: &[MeasurementRequest::named("DRB.UEThpDl")],
-        granularity_period_ms: 50,
-        reporting_period_ms: 50,
-        scope: Scope::EveryUe(kpm::EveryUe::default()),
-    };
-    let plan = request.plan(&definition, revision).unwrap();
-    let (mut trigger, mut action) = (Vec::new(), Vec::new());
-    plan.trigger.encode(revision, &mut trigger).unwrap();
-    plan.action.encode(revision, &mut action).unwrap();
-    Kpm { function, trigger, action }
-}
-
-struct Kpm {
-    function: u16,
-    trigger: Vec<u8>,
-    action: Vec<u8>,
-}
-
-impl Kpm {
-    /// A request to subscribe, as the platform writes it.
-    fn request(&self, xapp: &Xapp, instance: u16) -> Value {
-        json!({
-            "ClientEndpoint": { "Host": "127.0.0.1", "HTTPPort": xapp.http_port(), "RMRPort": xapp.rmr_port() },
-            "Meid": NODE,
-            "RANFunctionID": self.function,
-            "SubscriptionDetails": [{
-                "XappEventInstanceId": instance,
-                "EventTriggers": self.trigger,
-                "ActionToBeSetupList": [{
-                    "ActionID": 1,
-                    "ActionType": "report",
-                    "ActionDefinition": self.action,
-                    "SubsequentAction": { "SubsequentActionType": "continue", "TimeToWait": "w10ms" },
-                }],
-            }],
-        })
-    }
-}
-
-/// The listeners of an xApp.
-struct Xapp {
-    rmr: TcpListener,
-    http: TcpListener,
-}
-
-impl Xapp {
-    fn new() -> Xapp {
-        Xapp { rmr: TcpListener::bind("127.0.0.1:0").unwrap(), http: TcpListener::bind("127.0.0.1:0").unwrap() }
-    }
-
-    fn rmr_port(&self) -> u16 {
-        self.rmr.local_addr().unwrap().port()
-    }
-
-    fn http_port(&self) -> u16 {
-        self.http.local_addr().unwrap().port()
-    }
-
-    /// Waits for the connection of the RIC.
-    fn accept(&self) -> Connection {
-        Connection(self.rmr.accept().unwrap().0)
-    }
-
-    /// Waits for a notification, and answers it. Returns its path and document.
-    fn notification(&self) -> (String, Value) {
-        let (mut stream, _) = self.http.accept().unwrap();
-        let mut octets = Vec::new();
-        let mut buffer = [0; 4096];
-        loop {
-            let read = stream.read(&mut buffer).unwrap();
-            assert!(read > 0, "{}", String::from_utf8_lossy(&octets));
-            octets.extend_from_slice(&buffer[..read]);
-            let text = String::from_utf8_lossy(&octets).into_owned();
-            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-            let length = head.lines().find_map(|line| {
-                let (name, value) = line.split_once(':')?;
-                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().unwrap())
-            });
-            if body.len() < length.unwrap() {
-                continue;
-            }
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
-            let path = head.split(' ').nth(1).unwrap().to_owned();
-            return (path, serde_json::from_str(body).unwrap());
-        }
-    }
-
-    /// Waits for the notification of a subscription that is active. Returns the subscription id of its indications.
-    fn subscribed(&self, id: &Value, instance: u16) -> i32 {
-        let (path, document) = self.notification();
-        assert_eq!(path, "/ric/v1/subscriptions/response");
-        assert_eq!(&document["SubscriptionId"], id);
-        let outcome = &document["SubscriptionInstances"][0];
-        assert_eq!(
-            (&outcome["XappEventInstanceId"], &outcome["ErrorCause"]),
-            (&json!(instance), &json!("")),
-            "{document}"
-        );
-        i32::try_from(outcome["E2EventInstanceId"].as_i64().unwrap()).unwrap()
-    }
-}
-
-/// The header of a message of an xApp.
-fn header<'a>(kind: MessageType, source: &'a str) -> Header<'a> {
-    Header { kind, meid: NODE, source, source_address: source, transaction: b"transaction", ..Header::default() }
-}
-
-/// Checks that a message is an indication of KPM of the node.
-fn check_indication(message: &Received, subscription_id: i32) {
-    assert_eq!(
-        (message.kind, message.subscription_id, &*message.meid),
-        (MessageType::INDICATION, subscription_id, NODE)
-    );
-    let gather = Gather::new();
-    let Pdu::RicIndication(indication) = decode(&message.payload, VERSION, &gather).unwrap().pdu else {
-        panic!("{message:?}")
-    };
-    assert_eq!(i32::from(indication.request_id.instance), subscription_id);
-    let arena = e2sm::Arena::new();
-    let octets = indication.message.to_cow();
-    kpm::IndicationMessage::decode(&octets, RanConfig::default().kpm_revision, &arena).unwrap();
-}
 
 #[test]
 fn nodes_are_listed_as_the_e2_manager_does() {
-    let network = network();
+    let network = Network::start(|_| ());
     let nodes = network.rest.get("/v1/nodeb/states");
     let of_node = json!({
         "inventoryName": NODE,
@@ -223,7 +46,7 @@ fn nodes_are_listed_as_the_e2_manager_does() {
 
 #[test]
 fn xapp_requests_a_route_table() {
-    let network = network();
+    let network = Network::start(|_| ());
     let mut connection = Connection::open(network.rmr);
     let request = Header { subscription_id: 0, ..header(MessageType::TABLE_REQUEST, "xapp:4561") };
     connection.send(&request, b"xapp:4560 ts=1\n\0");
@@ -246,7 +69,7 @@ fn xapp_requests_a_route_table() {
 
 #[test]
 fn xapp_subscribes_by_rest_and_receives_indications() {
-    let network = network();
+    let network = Network::start(|_| ());
     let (kpm, xapp) = (network.kpm(), Xapp::new());
     let created = network.rest.request("POST", "/ric/v1/subscriptions", kpm.request(&xapp, 7)).expect(201);
     let id = created["SubscriptionId"].clone();
@@ -279,7 +102,7 @@ fn xapp_subscribes_by_rest_and_receives_indications() {
 
 #[test]
 fn equal_subscriptions_are_one_of_the_node() {
-    let network = network();
+    let network = Network::start(|_| ());
     let (kpm, first, second) = (network.kpm(), Xapp::new(), Xapp::new());
     let subscribe = |xapp: &Xapp, instance| {
         let created = network.rest.request("POST", "/ric/v1", kpm.request(xapp, instance)).expect(201);
@@ -306,7 +129,7 @@ fn equal_subscriptions_are_one_of_the_node() {
 
 #[test]
 fn subscription_that_the_node_refuses_is_notified() {
-    let network = network();
+    let network = Network::start(|_| ());
     let (kpm, xapp) = (network.kpm(), Xapp::new());
     let mut request = kpm.request(&xapp, 3);
     request["SubscriptionDetails"][0]["EventTriggers"] = json!([255, 255]);
@@ -327,36 +150,12 @@ fn subscription_that_the_node_refuses_is_notified() {
     assert_eq!(network.rest.get("/ric/v1/subscriptions"), json!([]));
 }
 
-/// A RIC Subscription Request.
-fn subscription_request(kpm: &Kpm) -> Vec<u8> {
-    let action = RicActionToBeSetup {
-        id: RicActionId(1),
-        kind: RicActionType::Report,
-        definition: Some(kpm.action.as_slice().into()),
-        subsequent_action: None,
-        execution_order: None,
-    };
-    let request = RicSubscriptionRequest {
-        request_id: RicRequestId { requestor: 123, instance: 0 },
-        ran_function_id: RanFunctionId(kpm.function),
-        details: RicSubscriptionDetails {
-            event_trigger_definition: kpm.trigger.as_slice().into(),
-            actions: [action].into_iter().collect(),
-        },
-        start_time: None,
-        end_time: None,
-    };
-    let mut octets = Vec::new();
-    Pdu::from(request).encode(VERSION, &mut octets).unwrap();
-    octets
-}
-
 #[test]
 fn xapp_subscribes_over_rmr() {
-    let network = network();
+    let network = Network::start(|_| ());
     let (kpm, xapp) = (network.kpm(), Xapp::new());
     let source = format!("127.0.0.1:{}", xapp.rmr_port());
-    let octets = subscription_request(&kpm);
+    let octets = kpm.subscription_request();
     let mut requests = Connection::open(network.rmr);
     requests.send(&header(MessageType::SUBSCRIPTION_REQUEST, &source), &octets);
     let answer = requests.receive();
@@ -370,9 +169,7 @@ fn xapp_subscribes_over_rmr() {
     let mut connection = xapp.accept();
     check_indication(&connection.receive(), answer.subscription_id);
     let mut delete = |request_id| {
-        let mut octets = Vec::new();
-        let request = RicSubscriptionDeleteRequest { request_id, ran_function_id: RanFunctionId(kpm.function) };
-        Pdu::from(request).encode(VERSION, &mut octets).unwrap();
+        let octets = kpm.delete_request(request_id);
         requests.send(&header(MessageType::SUBSCRIPTION_DELETE_REQUEST, &source), &octets);
         requests.receive().kind
     };
@@ -388,39 +185,11 @@ fn xapp_subscribes_over_rmr() {
     assert_eq!(requests.receive().kind, MessageType::HEALTH_CHECK_RESPONSE);
 }
 
-/// A RIC Control Request of E2SM-RC: a quota of PRBs for a slice.
-fn quota(network: &Network, min_percent: u8) -> (u16, Vec<u8>, Vec<u8>) {
-    quota_of(&network.rest, min_percent)
-}
-
-fn quota_of(rest: &Service, min_percent: u8) -> (u16, Vec<u8>, Vec<u8>) {
-    let (function, _) = function(rest, e2sm::rc::OID).expect("RC");
-    let (plmn, slice) = (PlmnIdentity::from_codes(1, 1, 2), SNssai { sst: Sst([1]), sd: None });
-    let quota = SlicePrbQuota::of_slice(plmn, slice, min_percent, 100);
-    let control = Control::of_cell(ControlAction::SlicePrbQuota(quota));
-    let (header, message) = control.encode(RanConfig::default().rc_revision).unwrap();
-    (function, header, message)
-}
-
-fn control_request(function: u16, control_header: &[u8], message: &[u8], ack: RicControlAckRequest) -> Vec<u8> {
-    let request = RicControlRequest {
-        request_id: RicRequestId { requestor: 123, instance: 9 },
-        ran_function_id: RanFunctionId(function),
-        call_process_id: None,
-        header: control_header.into(),
-        message: message.into(),
-        ack_request: Some(ack),
-    };
-    let mut octets = Vec::new();
-    Pdu::from(request).encode(VERSION, &mut octets).unwrap();
-    octets
-}
-
 #[test]
 fn controls_are_relayed_and_answered() {
-    let network = network();
+    let network = Network::start(|_| ());
     let mut connection = Connection::open(network.rmr);
-    let (function, control_header, message) = quota(&network, 30);
+    let (function, control_header, message) = network.quota(30);
     let control = |octets: &[u8], connection: &mut Connection| {
         connection.send(&Header { data: &[5, 0, 0, 0], ..header(MessageType::CONTROL_REQUEST, "xapp:4560") }, octets);
         let answer = connection.receive();
@@ -454,7 +223,7 @@ fn controls_are_relayed_and_answered() {
 
 #[test]
 fn message_without_a_route_is_dropped() {
-    let network = network();
+    let network = Network::start(|_| ());
     let mut connection = Connection::open(network.rmr);
     connection.send(&header(MessageType(30_000), "xapp:4560"), b"for another xApp");
     eventually("it is logged", || log().contains("a message of type 30000 has no route here"));
@@ -464,7 +233,7 @@ fn message_without_a_route_is_dropped() {
 
 #[test]
 fn malformed_frames_end_their_connection_only() {
-    let network = network();
+    let network = Network::start(|_| ());
     let mut well = Connection::open(network.rmr);
     let mut whole = Vec::new();
     header(MessageType::HEALTH_CHECK_REQUEST, "xapp:4560").write(0, &mut whole);
@@ -485,7 +254,7 @@ fn malformed_frames_end_their_connection_only() {
 
 #[test]
 fn subscription_survives_a_restart_of_the_node() {
-    let network = network();
+    let network = Network::start(|_| ());
     let (kpm, xapp) = (network.kpm(), Xapp::new());
     let created = network.rest.request("POST", "/ric/v1/subscriptions", kpm.request(&xapp, 7)).expect(201);
     let subscription_id = xapp.subscribed(&created["SubscriptionId"], 7);
@@ -513,9 +282,9 @@ fn unmodified_xapp_of_ricxappframe_subscribes_receives_and_controls() {
         );
         return;
     };
-    let network = network();
+    let network = Network::start(|_| ());
     let kpm = network.kpm();
-    let (rc, control_header, control_message) = quota(&network, 30);
+    let (rc, control_header, control_message) = network.quota(30);
     let control = control_request(rc, &control_header, &control_message, RicControlAckRequest::Ack);
     let free_port = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let hex = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();

@@ -96,14 +96,14 @@ pub use controller::{
     Action, Components, ConnectionOutcome, Consumer, ConsumerIdentity, ControlOutcome, ControlQuestion, Controller,
     ControllerConfig, EndedControl, Event, Indication, LostReason, Mediation, Mediator, Misuse, ModifyOutcome, Node,
     NodeId, NodePlacement, Placement, QueryOutcome, RanFunction, RefusalCode, ReleasedControl, RequestEvent,
-    RequestedControl, Route, Routed, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionOrder,
-    SubscriptionSpec, Ticket,
+    RequestedControl, Route, Routed, SubscribeError, SubscriptionEnd, SubscriptionFact, SubscriptionId,
+    SubscriptionOrder, SubscriptionSpec, SubscriptionStep, SubscriptionSummary, Ticket,
 };
 pub use e42::E42Host;
 pub use log_lines::Host;
 pub use notice::Notice;
 pub use origin::{NodeTakeover, Origin};
-pub use rights::{FunctionName, Grant, NodeRights, Selection, XappRights};
+pub use rights::{FunctionName, Grant, Lacking, NodeRights, Selection, XappRights};
 pub use time::Time;
 pub use xapp::{XappClient, XappHost};
 

@@ -111,8 +111,12 @@ impl XappRights {
         self.seen(node).next().is_some()
     }
 
-    /// Checks that it may subscribe to a function with these types of actions; returns the right that it lacks otherwise.
-    pub(crate) fn may_subscribe(
+    /// Checks that it may subscribe to a function with these types of actions. A function that the node does not have is no matter
+    /// of rights: the command fails in the usual way.
+    ///
+    /// # Errors
+    /// The right that it lacks.
+    pub fn may_subscribe(
         &self,
         node: &Node,
         function: RanFunctionId,
@@ -128,20 +132,41 @@ impl XappRights {
         Ok(())
     }
 
+    /// The rights in a few words, for an audit log.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        format!("{} grants to read, {} to control", self.read.len(), self.control.len())
+    }
+
     pub(crate) fn may_read(&self, node: &Node, function: RanFunctionId) -> bool {
         covered(&self.read, node, function)
     }
 
-    pub(crate) fn may_control(&self, node: &Node, function: RanFunctionId) -> bool {
+    /// Whether it may control a function.
+    #[must_use]
+    pub fn may_control(&self, node: &Node, function: RanFunctionId) -> bool {
         covered(&self.control, node, function)
     }
 }
 
 /// The right that an xApp lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lacking {
+pub enum Lacking {
+    /// [`XappRights::read`].
     Read,
+    /// [`XappRights::control`].
     Control,
+}
+
+impl Lacking {
+    /// Its name in the configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Lacking::Read => "read",
+            Lacking::Control => "control",
+        }
+    }
 }
 
 /// Returns the notice about an xApp that lacks a right to a function; `count` is the number of its refusals so far.

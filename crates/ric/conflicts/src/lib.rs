@@ -38,6 +38,7 @@ mod parameters;
 mod questions;
 mod rules;
 mod state;
+mod subscriptions;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,6 +52,7 @@ use rest::{RequestQueue, Route};
 use app::ConflictApp;
 use mediator::SharedMediator;
 use state::{Counters, State};
+use subscriptions::SubscriptionAudit;
 
 pub use rules::ConflictRules;
 pub use state::ConflictClock;
@@ -79,8 +81,9 @@ impl fmt::Debug for ConflictConfig {
 pub fn add_to(server: &mut Server, config: ConflictConfig) -> Result<ConflictHandle, ferric::Error> {
     let ConflictConfig { rules, audit, clock } = config;
     let waker = server.iapp_waker()?;
+    let subscriptions = SubscriptionAudit::new(audit.clone());
     let state = Arc::new(Mutex::new(State::new(rules, audit, clock)));
-    server.set_mediator(Box::new(SharedMediator(Arc::clone(&state))));
+    server.set_mediator(Box::new(SharedMediator { state: Arc::clone(&state), subscriptions }));
     let queue = iapp_rest::add_iapp(server, ConflictApp::new(Arc::clone(&state)))?;
     Ok(ConflictHandle { state, queue, waker })
 }

@@ -4,19 +4,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ferric::e2::{
     Consumer, ConsumerIdentity, ControlOutcome, ControlQuestion, Mediation, Mediator, Node, NodeId, RefusalCode,
-    ReleasedControl, RequestedControl, Ticket, Time,
+    ReleasedControl, RequestedControl, SubscriptionStep, Ticket, Time,
 };
 use ferric::e2ap::RanFunctionId;
 
 use crate::state::State;
+use crate::subscriptions::SubscriptionAudit;
 
 /// The state that mediator and internal app have together. Both run on the thread of the RIC: the lock is always free.
-#[derive(Clone, Debug)]
-pub(crate) struct SharedMediator(pub Arc<Mutex<State>>);
+#[derive(Debug)]
+pub(crate) struct SharedMediator {
+    pub state: Arc<Mutex<State>>,
+    pub subscriptions: SubscriptionAudit,
+}
 
 impl SharedMediator {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -29,12 +33,17 @@ impl Mediator for SharedMediator {
         self.state().not_allowed(identity, node, function);
     }
 
+    fn subscription(&mut self, step: &SubscriptionStep<'_>) {
+        self.subscriptions.step(step);
+    }
+
     fn control_ended(&mut self, _: Time, consumer: Consumer, ticket: Ticket, outcome: &ControlOutcome) {
         self.state().control_ended(consumer, ticket, outcome);
     }
 
     fn consumer_gone(&mut self, _: Time, consumer: Consumer) {
         self.state().consumer_gone(consumer);
+        self.subscriptions.consumer_gone(consumer);
     }
 
     fn node_lost(&mut self, now: Time, node: NodeId) {

@@ -19,7 +19,7 @@ use crate::implicit::Watches;
 use crate::parameters::{Model, Setting, TargetUe, joined, ue_text};
 use crate::questions::Questions;
 use crate::rules::{ConflictRules, Policy};
-pub(crate) use record::Counters;
+pub(crate) use record::{Counters, who};
 
 /// The decisions on conflicts that are kept for readers.
 const MAX_DECISIONS: usize = 1024;

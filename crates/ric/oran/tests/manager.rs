@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use log_lines::LogBudget;
 use oran::manager::{Bus, Commands, FaultObserver, Manager, ManagerConfig};
-use oran::messaging::Health;
+use oran::messaging::{Health, NamedXapp};
 use rest::ServerConfig;
 use serde_json::{Value, json};
 use testkit::eventually;
@@ -25,6 +25,8 @@ impl Bus for Told {
     fn watch(&self, endpoints: Vec<String>) {
         self.0.lock().unwrap().1 = endpoints;
     }
+
+    fn set_named(&self, _: Vec<NamedXapp>) {}
 
     fn health(&self, _: &str) -> Option<Health> {
         None

@@ -60,6 +60,8 @@ mod otlp;
 mod peers;
 #[cfg(all(feature = "oran", feature = "peers"))]
 mod sharing;
+#[cfg(feature = "rest")]
+mod write_audit;
 
 use std::borrow::Cow;
 

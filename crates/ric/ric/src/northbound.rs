@@ -127,6 +127,7 @@ impl Northbound {
     pub fn new(config: &mut RicConfig) -> Option<Self> {
         let mut rest = config.rest.take()?;
         config.rest_limits.apply(&mut rest);
+        rest.write_observer = crate::write_audit::observer(config, "rest");
         rest.max_host_percent = config.server.controller.max_host_percent;
         // beside those of REST: Redis, files, event loops
         config.server.other_files = 128 + rest.max_connections as u64;

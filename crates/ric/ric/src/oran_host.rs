@@ -13,6 +13,7 @@ pub use oran::manager::Commands;
 use oran::manager::{Bus, FaultObserver, Manager, ManagerConfig};
 pub use oran::messaging::MAX_ALARM_ENDPOINTS;
 use oran::messaging::{AlarmSink, MessagingConfig, MessagingHandle, MessagingSetup};
+pub use oran::messaging::{RmrEntry, RmrPeer};
 
 use crate::RicConfig;
 
@@ -34,6 +35,8 @@ pub struct OranConfig {
     pub alarm_endpoints: Vec<String>,
     /// The alert manager of Prometheus that alarms are sent to. Default: none.
     pub alert_manager: Option<AlertManagerConfig>,
+    /// What each xApp over RMR may do; one that no entry names may do nothing. Default: every xApp may do everything.
+    pub rights: Option<Vec<RmrEntry>>,
 }
 
 impl OranConfig {
@@ -91,9 +94,13 @@ pub(crate) struct OranSetup {
 
 impl OranSetup {
     pub fn new(own: OranConfig, config: &RicConfig) -> Self {
-        let OranConfig { rmr, rmr_routes, rest, commands_file, commands, alarm_endpoints, alert_manager } = own;
+        let OranConfig { rmr, rmr_routes, rest, commands_file, commands, rights, alarm_endpoints, alert_manager } = own;
         assert!(commands_file.is_none() || commands.is_some(), "commands_file permits commands: load it into commands");
-        let messaging = rmr.map(|address| MessagingConfig { address, routes: rmr_routes });
+        #[cfg(feature = "conflicts")]
+        let audit = config.conflicts.as_ref().and_then(|conflicts| conflicts.audit.clone());
+        #[cfg(not(feature = "conflicts"))]
+        let audit = None;
+        let messaging = rmr.map(|address| MessagingConfig { address, routes: rmr_routes, rights, audit });
         let messaging = messaging.map(|messaging| MessagingSetup::new(messaging, &config.server));
         let rest = rest.map(|address| {
             // the services of the platform have names like service-ricplt-appmgr-http.ricplt
@@ -101,6 +108,7 @@ impl OranSetup {
             #[cfg(feature = "rest")]
             {
                 config.rest_limits.apply(&mut rest);
+                rest.write_observer = crate::write_audit::observer(config, "oran_rest");
                 if let Some(of_ric) = &config.rest {
                     rest.access = of_ric.access.clone();
                 }
@@ -246,6 +254,12 @@ impl OranHost {
         self.manager.iter().flat_map(Manager::operator_routes).collect()
     }
 
+    /// Replaces the rights of xApps over RMR.
+    #[must_use]
+    pub fn rights_handle(&self) -> Option<RmrRightsHandle> {
+        self.messaging.clone().map(RmrRightsHandle)
+    }
+
     /// Messaging over RMR.
     #[cfg(feature = "a1")]
     pub(crate) fn messaging(&self) -> Option<&MessagingHandle> {
@@ -263,5 +277,16 @@ impl OranHost {
     #[must_use]
     pub fn rest(&self) -> Option<&rest::Server> {
         self.rest.as_ref()
+    }
+}
+
+/// Replaces the rights of xApps over RMR while the RIC runs, from any thread.
+#[derive(Clone, Debug)]
+pub struct RmrRightsHandle(MessagingHandle);
+
+impl RmrRightsHandle {
+    /// Replaces the rights. Subscriptions that they do not permit end.
+    pub fn replace(&self, rights: Option<Vec<RmrEntry>>) {
+        self.0.set_rights(rights);
     }
 }

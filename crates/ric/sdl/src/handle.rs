@@ -109,6 +109,7 @@ pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 pub(crate) enum Job {
     Change(Change),
     Observe(Vec<u8>, Observer),
+    #[cfg(feature = "redis")]
     OnReturn(Box<dyn Fn() + Send>),
     Access(AccessList),
     /// All keys of a namespace that have octets.
@@ -179,8 +180,13 @@ impl Handle {
     /// Has a function called when the store was away and is back, and may have lost what it had; then what it should have is to be
     /// written again. It is called on the thread of the shared data layer and must not block. An embedded store is never away.
     pub fn on_return(&self, observer: Box<dyn Fn() + Send>) {
-        lock(&self.shared.queue).jobs.push(Job::OnReturn(observer));
-        self.wake();
+        #[cfg(feature = "redis")]
+        {
+            lock(&self.shared.queue).jobs.push(Job::OnReturn(observer));
+            self.wake();
+        }
+        #[cfg(not(feature = "redis"))]
+        drop(observer);
     }
 
     /// Whether the store is elsewhere, and may be away.

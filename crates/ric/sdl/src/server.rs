@@ -301,7 +301,9 @@ impl Server {
             match job {
                 Job::Change(change) => self.change(change, now_ms),
                 Job::Access(access) => self.set_access(access),
-                Job::OnReturn(_) => {} // the store is never away
+                // the store is never away
+                #[cfg(feature = "redis")]
+                Job::OnReturn(_) => {}
                 Job::Observe(channel, observer) => self.observers.push((channel, observer)),
                 Job::Read(namespace, sender) => {
                     // whoever asked may have gone

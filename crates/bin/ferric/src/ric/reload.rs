@@ -8,6 +8,7 @@ use ferric::e2::XappRights;
 use ferric::link::{Renewal, Tls};
 use ferric::server::{Rights, RightsHandle};
 use ric::RicConfig;
+use ric::oran_host::{RmrEntry, RmrRightsHandle};
 use tracing::level_filters::LevelFilter;
 use tracing::{info, warn};
 
@@ -39,6 +40,8 @@ pub struct Reload {
     tls: Option<Tls>,
     access: Option<rest::AccessHandle>,
     server: RightsHandle,
+    /// The rights of xApps over RMR in force, and what replaces them.
+    pub rmr: Option<(Option<Vec<RmrEntry>>, RmrRightsHandle)>,
     /// The file of service level agreements.
     pub sla: Option<(PathBuf, virtualization::SlaHandle)>,
     /// The file of xApps that may use the shared data layer.
@@ -63,6 +66,7 @@ impl Reload {
             tls,
             access,
             server,
+            rmr: None,
             sla: None,
             sdl: None,
             conflicts: None,
@@ -134,6 +138,13 @@ impl Reload {
                 true => info!("log level: {level}"),
                 false => info!("log level: not changed, since the command line has set it"),
             }
+        }
+        if let Some((in_force, handle)) = &mut self.rmr
+            && *in_force != config.oran.rights
+        {
+            in_force.clone_from(&config.oran.rights);
+            handle.replace(config.oran.rights.clone());
+            info!("the rights of xApps over RMR are replaced; subscriptions that they do not permit end");
         }
         let rights = rights_of(config);
         if rights != self.rights {

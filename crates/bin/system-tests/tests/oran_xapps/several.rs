@@ -1,12 +1,21 @@
 //! xApps of the reference platform where several RICs share nodes through a real Redis.
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
+use ferric::e2ap::{Pdu, RanFunctionId, RicControlAckRequest, RicRequestId, RicSubscriptionDeleteRequest, decode};
+use ferric::link::Address;
+use per::Gather;
+use ran::RanConfig;
 use ric::SharedNodes;
+use rmr::{Header, MessageType};
+use serde_json::{Value, json};
+use system_tests::platform::{NODE, VERSION, Xapp, control_request, header, quota_of, ran_config};
+use system_tests::rmr_peer::{Connection, Received, SILENCE};
+use system_tests::{TestRan, TestRic, eventually, log};
 use testkit::Redis;
-
-use super::*;
+use testkit::http::Service;
 
 const TIME_TO_LIVE: Duration = Duration::from_millis(1500);
 
@@ -105,7 +114,7 @@ fn xapp_at_one_ric_uses_the_nodes_of_another() {
     let mut group = Group::start(&redis);
     let owner = group.owner(&redis);
     let guest = (owner + 1) % 3;
-    let (kpm, xapp) = (super::kpm(&group.members[guest].rest), Xapp::new());
+    let (kpm, xapp) = (system_tests::platform::kpm(&group.members[guest].rest), Xapp::new());
     let request = kpm.request(&xapp, 7);
     let created = group.members[guest].rest.request("POST", "/ric/v1/subscriptions", request.clone()).expect(201);
     let id = created["SubscriptionId"].clone();
@@ -170,10 +179,10 @@ fn xapp_subscribes_over_rmr_to_the_node_of_another_ric() {
     let Some(redis) = Redis::start(&[]) else { return };
     let group = Group::start(&redis);
     let guest = (group.owner(&redis) + 1) % 3;
-    let (kpm, xapp) = (super::kpm(&group.members[guest].rest), Xapp::new());
+    let (kpm, xapp) = (system_tests::platform::kpm(&group.members[guest].rest), Xapp::new());
     let source = format!("127.0.0.1:{}", xapp.rmr_port());
     let mut requests = Connection::open(group.members[guest].rmr);
-    requests.send(&header(MessageType::SUBSCRIPTION_REQUEST, &source), &subscription_request(&kpm));
+    requests.send(&header(MessageType::SUBSCRIPTION_REQUEST, &source), &kpm.subscription_request());
     // the RIC of the node answers
     let mut connection = xapp.accept();
     let answer = connection.receive();
@@ -295,7 +304,7 @@ fn redis_is_away_for(time: Duration) {
     let group = Group::start(&redis);
     let owner = group.owner(&redis);
     let (guest, xapp) = ((owner + 1) % 3, Xapp::new());
-    let kpm = super::kpm(&group.members[guest].rest);
+    let kpm = system_tests::platform::kpm(&group.members[guest].rest);
     let subscribe = |member: usize, instance| {
         group.members[member].rest.request("POST", "/ric/v1/subscriptions", kpm.request(&xapp, instance))
     };
@@ -342,4 +351,32 @@ fn redis_that_is_away_for_longer_than_the_time_to_live_changes_nothing() {
 #[ignore = "it takes more than a minute: cargo test -p ferric-system-tests --test oran_xapps -- --ignored minute"]
 fn redis_that_is_away_for_a_minute_changes_nothing() {
     redis_is_away_for(Duration::from_secs(60));
+}
+
+#[test]
+fn policy_reaches_own_xapps_at_each_ric() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let rics: Vec<_> = (0..2).map(|number| Member::start(&redis, number)).collect();
+    let line = format!("2 RICs share the nodes: {}, {}", rics[0].name, rics[1].name);
+    eventually("the RICs know each other", || log().matches(&line).count() == 2);
+    let xapps: Vec<_> = rics
+        .iter()
+        .map(|member| ferric::xapp::Ric::options().address(member.ric.xapp.to_string()).name("own").connect().unwrap())
+        .collect();
+    let mut streams: Vec<_> = xapps.iter().map(|xapp| xapp.a1_policies(20008).unwrap()).collect();
+    let of_type = json!({ "name": "n", "description": "d", "policy_type_id": 20008, "create_schema": {} });
+    rics[0].ric.rest.request("PUT", TYPE, of_type.clone()).expect(201);
+    rics[1].ric.rest.eventually(TYPE, |_| true);
+    rics[0].ric.rest.request("PUT", POLICY, json!({ "threshold": 5 })).expect(202);
+    for policies in &mut streams {
+        let policy = policies.next_within(testkit::PATIENCE).unwrap().unwrap();
+        assert_eq!((policy.id(), policy.json()), ("one", "{\"threshold\":5}"));
+    }
+    rics[1].ric.rest.request("DELETE", POLICY, None).expect(202);
+    for policies in &mut streams {
+        let policy = policies.next_within(testkit::PATIENCE).unwrap().unwrap();
+        assert_eq!(policy.operation(), ferric::xapp::PolicyOperation::Delete);
+        policy.accept().unwrap();
+        assert!(policies.try_next().unwrap().is_none(), "it comes once");
+    }
 }

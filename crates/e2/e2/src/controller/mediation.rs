@@ -10,7 +10,10 @@ use e2ap::{Cause, CauseMisc, RanFunctionId};
 
 use super::control::ControlOrder;
 use super::records::Control;
-use super::{Consumer, ControlOutcome, Controller, Event, Misuse, Node, NodeId, RefusalCode, RequestEvent, Ticket};
+use super::{
+    Consumer, ControlOutcome, Controller, Event, Misuse, Node, NodeId, RefusalCode, RequestEvent, SubscribeError,
+    SubscriptionEnd, SubscriptionId, Ticket,
+};
 use crate::topology::RanDatabase;
 use crate::{Time, XappRights};
 
@@ -23,13 +26,15 @@ pub struct ConsumerIdentity {
     pub is_authenticated: bool,
     /// Its rights, if they are limited.
     pub rights: Option<Arc<XappRights>>,
+    /// Whether it is an app of the RIC itself.
+    pub is_internal: bool,
 }
 
 impl ConsumerIdentity {
     /// Returns the identity of a consumer without a certificate and without limits of its rights.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        ConsumerIdentity { name: name.into(), is_authenticated: false, rights: None }
+        ConsumerIdentity { name: name.into(), is_authenticated: false, rights: None, is_internal: false }
     }
 }
 
@@ -124,6 +129,70 @@ pub struct ControlQuestion {
     pub message: Vec<u8>,
 }
 
+/// A step of a subscription of a consumer, from its request to its end.
+#[derive(Clone, Copy, Debug)]
+pub struct SubscriptionStep<'a> {
+    /// The consumer.
+    pub consumer: Consumer,
+    /// Who that is; `None` for a consumer that was not introduced.
+    pub identity: Option<&'a ConsumerIdentity>,
+    /// What has happened.
+    pub what: SubscriptionFact<'a>,
+}
+
+/// A request to subscribe in short.
+#[derive(Clone, Copy, Debug)]
+pub struct SubscriptionSummary<'a> {
+    /// The node; `None` if there is none.
+    pub node: Option<&'a Node>,
+    /// The RAN function.
+    pub function: RanFunctionId,
+    /// The number of its actions.
+    pub actions: usize,
+}
+
+/// What has happened to a subscription.
+#[derive(Clone, Copy, Debug)]
+pub enum SubscriptionFact<'a> {
+    /// The consumer has requested it.
+    Requested {
+        /// The consumer's name of the request.
+        ticket: Ticket,
+        /// What is requested.
+        request: SubscriptionSummary<'a>,
+    },
+    /// The consumer has requested it, and the RIC has refused it.
+    Refused {
+        /// What was requested.
+        request: SubscriptionSummary<'a>,
+        /// Why it is refused.
+        why: Misuse,
+    },
+    /// The node has set it up.
+    Active {
+        /// The consumer's name of the request.
+        ticket: Ticket,
+        /// Its name from now on.
+        subscription: SubscriptionId,
+        /// The number of actions that the node has not admitted.
+        not_admitted: usize,
+    },
+    /// It was not set up.
+    Failed {
+        /// The consumer's name of the request.
+        ticket: Ticket,
+        /// Why.
+        error: &'a SubscribeError,
+    },
+    /// It has ended.
+    Ended {
+        /// Its name.
+        subscription: SubscriptionId,
+        /// Why.
+        end: SubscriptionEnd,
+    },
+}
+
 /// Decides on controls before they are sent. It is called by the controller and must not block.
 pub trait Mediator: fmt::Debug + Send {
     /// Decides on a control.
@@ -131,6 +200,11 @@ pub trait Mediator: fmt::Debug + Send {
 
     /// Notes that a consumer has no right to a control.
     fn not_allowed(&mut self, now: Time, identity: Option<&ConsumerIdentity>, node: &Node, function: RanFunctionId);
+
+    /// Notes a step of a subscription of a consumer. Default: nothing.
+    fn subscription(&mut self, step: &SubscriptionStep<'_>) {
+        let _ = step;
+    }
 
     /// Notes the outcome of a control that was sent or refused.
     fn control_ended(&mut self, now: Time, consumer: Consumer, ticket: Ticket, outcome: &ControlOutcome);
@@ -212,8 +286,56 @@ impl Controller {
         mediator.decide(now, consumer, question, accepts)
     }
 
+    /// Tells the mediator that a consumer has no right to a subscription.
+    pub(crate) fn subscription_not_allowed(
+        &mut self,
+        consumer: Consumer,
+        node: NodeId,
+        function: RanFunctionId,
+        actions: usize,
+    ) {
+        self.note_request(consumer, node, function, actions, Err(Misuse::NotAllowed));
+    }
+
+    /// Tells the mediator of a request to subscribe: its name, or why it is refused.
+    pub(super) fn note_request(
+        &mut self,
+        consumer: Consumer,
+        node: NodeId,
+        function: RanFunctionId,
+        actions: usize,
+        result: Result<Ticket, Misuse>,
+    ) {
+        let Controller { mediator: Some(mediator), identities, nodes, .. } = self else { return };
+        let request = SubscriptionSummary { node: nodes.get(&node), function, actions };
+        let what = match result {
+            Ok(ticket) => SubscriptionFact::Requested { ticket, request },
+            Err(why) => SubscriptionFact::Refused { request, why },
+        };
+        mediator.subscription(&SubscriptionStep { consumer, identity: identities.get(&consumer), what });
+    }
+
+    /// Tells the mediator of a subscription that is active or has ended, if an event says so.
+    pub(super) fn note_event(&mut self, event: &Event) {
+        let Controller { mediator: Some(mediator), identities, .. } = self else { return };
+        let Event::Request { consumer, event } = event else { return };
+        let what = match event {
+            RequestEvent::Subscribed { ticket, subscription, not_admitted, .. } => SubscriptionFact::Active {
+                ticket: *ticket,
+                subscription: *subscription,
+                not_admitted: not_admitted.len(),
+            },
+            RequestEvent::SubscriptionFailed { ticket, error } => SubscriptionFact::Failed { ticket: *ticket, error },
+            RequestEvent::SubscriptionEnded { subscription, end } => {
+                SubscriptionFact::Ended { subscription: *subscription, end: *end }
+            }
+            _ => return,
+        };
+        mediator.subscription(&SubscriptionStep { consumer: *consumer, identity: identities.get(consumer), what });
+    }
+
     /// Tells the mediator that a consumer has no right to a control.
-    pub(crate) fn control_not_allowed(&mut self, now: Time, consumer: Consumer, node: NodeId, function: RanFunctionId) {
+    pub fn control_not_allowed(&mut self, now: Time, consumer: Consumer, node: NodeId, function: RanFunctionId) {
         let Controller { mediator: Some(mediator), identities, nodes, .. } = self else { return };
         if let Some(node) = nodes.get(&node) {
             mediator.not_allowed(now, identities.get(&consumer), node, function);

@@ -69,7 +69,10 @@ pub use config::ControllerConfig;
 pub use event::{EndedControl, Event, Indication, LostReason, Routed};
 pub use ids::{Consumer, NodeId, SubscriptionId, Ticket};
 pub use indication::Route;
-pub use mediation::{ConsumerIdentity, ControlQuestion, Mediation, Mediator, ReleasedControl, RequestedControl};
+pub use mediation::{
+    ConsumerIdentity, ControlQuestion, Mediation, Mediator, ReleasedControl, RequestedControl, SubscriptionFact,
+    SubscriptionStep, SubscriptionSummary,
+};
 pub use node::{Components, Node, RanFunction};
 pub use outcomes::{
     ConnectionOutcome, ControlOutcome, Misuse, ModifyOutcome, QueryOutcome, RefusalCode, RequestEvent, SubscribeError,
@@ -456,7 +459,9 @@ impl Controller {
 
     /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front()?;
+        self.note_event(&event);
+        Some(event)
     }
 
     /// Returns the next association to close, after its queued PDUs are sent. The controller has already dropped it.

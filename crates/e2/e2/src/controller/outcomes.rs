@@ -319,6 +319,8 @@ pub enum Misuse {
     Shared,
     /// The connection update both adds and removes an association, lists too many, or contains an invalid address.
     BadUpdate,
+    /// The rights of the consumer do not allow it.
+    NotAllowed,
 }
 
 impl fmt::Display for Misuse {
@@ -341,6 +343,7 @@ impl fmt::Display for Misuse {
             Misuse::NotInVersion => "the node's E2AP version does not support this",
             Misuse::TooEarly => "the node requested a time to wait that has not passed yet",
             Misuse::Shared => "other consumers share the subscription",
+            Misuse::NotAllowed => "the rights of the xApp do not allow this",
             Misuse::BadUpdate => "each association is added or removed, with an address and port, at most 32 in a list",
         })
     }

@@ -62,7 +62,23 @@ impl Controller {
         function: RanFunctionId,
         order: impl Into<SubscriptionOrder>,
     ) -> Result<(), Misuse> {
-        let SubscriptionOrder { spec, times, restore, execution_order, consent } = order.into();
+        let order = order.into();
+        let actions = order.spec.actions.len();
+        let result = self.request_subscription(now, consumer, ticket, node, function, order);
+        self.note_request(consumer, node, function, actions, result.map(|()| ticket));
+        result
+    }
+
+    fn request_subscription(
+        &mut self,
+        now: Time,
+        consumer: Consumer,
+        ticket: Ticket,
+        node: NodeId,
+        function: RanFunctionId,
+        order: SubscriptionOrder,
+    ) -> Result<(), Misuse> {
+        let SubscriptionOrder { spec, times, restore, execution_order, consent } = order;
         let version = self.check_function(node, function)?.version;
         if !spec.is_sound(version) {
             return Err(Misuse::BadActions);

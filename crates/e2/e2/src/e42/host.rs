@@ -217,7 +217,8 @@ impl E42Host {
                     let (certificate, rights) = (session.certificate.clone(), session.rights.clone());
                     let is_authenticated = certificate.is_some();
                     let name = certificate.unwrap_or_else(|| format!("e42:{}", open.0.0).into());
-                    controller.introduce(open.1, ConsumerIdentity { name, is_authenticated, rights });
+                    controller
+                        .introduce(open.1, ConsumerIdentity { name, is_authenticated, rights, is_internal: false });
                 }
                 open
             }

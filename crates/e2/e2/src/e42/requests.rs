@@ -27,9 +27,13 @@ impl E42Host {
         self.check_xapp(assoc, request.xapp_id == xapp_id)?;
         let node = find(controller, request.global_e2_node_id)?;
         let (id, function) = (request.request_id, request.ran_function_id);
-        self.check_rights(assoc, controller, node, function, |rights, node| {
+        let allowed = self.check_rights(assoc, controller, node, function, |rights, node| {
             rights.may_subscribe(node, function, request.details.actions.iter().map(|action| action.kind))
-        })?;
+        });
+        if allowed.is_err() {
+            controller.subscription_not_allowed(consumer, node, function, request.details.actions.iter().count());
+        }
+        allowed?;
         let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
         if session.subscriptions.contains_key(&id) {
             return Err(Cause::RicRequest(CauseRicRequest::DuplicateRicRequestId));
@@ -165,6 +169,7 @@ fn cause_of(misuse: Misuse) -> Cause {
         Misuse::UnknownSubscription => Cause::RicRequest(CauseRicRequest::RequestIdUnknown),
         Misuse::BadActions => Cause::RicRequest(CauseRicRequest::InconsistentActionSubsequentActionSequence),
         Misuse::NodeBusy => Cause::Misc(CauseMisc::ControlProcessingOverload),
+        Misuse::NotAllowed => Cause::Misc(CauseMisc::OmIntervention),
         Misuse::TooManyRequests | Misuse::NoRequestId | Misuse::TooLarge => {
             Cause::RicRequest(CauseRicRequest::FunctionResourceLimit)
         }

@@ -214,8 +214,15 @@ impl XappHost {
         };
         let Some((consumer, _)) = session else { return };
         if let Some(refusal) = self.denial(assoc, &message, controller) {
-            if let XappMessage::Control { node, function, .. } = &message {
-                controller.control_not_allowed(now, consumer, *node, *function);
+            match &message {
+                XappMessage::Control { node, function, .. } => {
+                    controller.control_not_allowed(now, consumer, *node, *function);
+                }
+                XappMessage::Subscribe { node, function, order, .. } => {
+                    let actions = order.spec.actions.len();
+                    controller.subscription_not_allowed(consumer, *node, *function, actions);
+                }
+                _ => {}
             }
             return self.send(assoc, &refusal);
         }
@@ -341,6 +348,7 @@ impl XappHost {
                 name: certificate.cloned().unwrap_or_else(|| name.as_str().into()),
                 is_authenticated: certificate.is_some(),
                 rights: self.rights.get(&assoc).cloned(),
+                is_internal: false,
             },
         );
         let unannounced = self.announced.clone();
@@ -460,6 +468,7 @@ fn code(misuse: Misuse) -> RefusalCode {
         Misuse::NodeBusy => RefusalCode::NodeBusy,
         Misuse::InProgress => RefusalCode::InProgress,
         Misuse::Shared => RefusalCode::Shared,
+        Misuse::NotAllowed => RefusalCode::NotAllowed,
         // only `Controller::connection_update` returns these, and the host never calls it
         Misuse::TooEarly | Misuse::BadUpdate => unreachable!("no message of an xApp changes associations"),
     }

@@ -3,10 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use e2::{
-    Consumer, ConsumerIdentity, ControlOutcome, Controller, Event, Mediation, Mediator, Node, NodeId, ReleasedControl,
-    RequestEvent, RequestedControl, Ticket, Time,
+    Action, AgentEvent, AssocId, Consumer, ConsumerIdentity, ControlOutcome, Controller, E42Host, Event, Mediation,
+    Mediator, Node, NodeId, ReleasedControl, RequestEvent, RequestedControl, SubscribeError, SubscriptionFact,
+    SubscriptionSpec, SubscriptionStep, Ticket, Time, XappRights,
 };
-use e2ap::{Cause, CauseRicRequest, RanFunctionId};
+use e2ap::e42::{E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
+use e2ap::{
+    Cause, CauseRicRequest, RanFunctionId, RanFunctionItem, RanFunctionRevision, RicActionId, RicActionToBeSetup,
+    RicActionType, RicRequestId, RicSubscriptionDetails,
+};
 
 use crate::{ASSOC, FUNCTION, connected, ms, received, relay};
 
@@ -20,6 +25,8 @@ struct Calls {
     ended: Vec<(Ticket, ControlOutcome)>,
     gone: Vec<Consumer>,
     lost: Vec<NodeId>,
+    /// Who, and what.
+    subscriptions: Vec<(Option<Box<str>>, String)>,
 }
 
 /// A mediator that always decides the same; what it holds is released at 10 ms.
@@ -52,6 +59,20 @@ impl Mediator for Always {
     }
 
     fn not_allowed(&mut self, _: Time, _: Option<&ConsumerIdentity>, _: &Node, _: RanFunctionId) {}
+
+    fn subscription(&mut self, step: &SubscriptionStep<'_>) {
+        let what = match step.what {
+            SubscriptionFact::Requested { request, .. } => {
+                format!("requested {} of {}", request.function.0, request.node.unwrap().global_id)
+            }
+            SubscriptionFact::Refused { why, .. } => format!("refused: {why:?}"),
+            SubscriptionFact::Active { not_admitted, .. } => format!("active without {not_admitted}"),
+            SubscriptionFact::Failed { error, .. } => format!("failed: {error:?}"),
+            SubscriptionFact::Ended { end, .. } => format!("ended: {end:?}"),
+        };
+        let name = step.identity.map(|identity| identity.name.clone());
+        self.calls.lock().unwrap().subscriptions.push((name, what));
+    }
 
     fn control_ended(&mut self, _: Time, _: Consumer, ticket: Ticket, outcome: &ControlOutcome) {
         self.calls.lock().unwrap().ended.push((ticket, outcome.clone()));
@@ -177,4 +198,88 @@ fn mediator_learns_that_a_consumer_is_gone() {
     ric.drop_consumer(ms(6), CONSUMER);
     assert_eq!(calls.lock().unwrap().gone, [CONSUMER]);
     assert_eq!(ric.identity(CONSUMER), None);
+}
+
+fn spec(actions: &[u8]) -> SubscriptionSpec {
+    let action =
+        |id: &u8| Action { id: RicActionId(*id), kind: RicActionType::Report, definition: None, subsequent: None };
+    SubscriptionSpec { event_trigger: vec![1], actions: actions.iter().map(action).collect() }
+}
+
+#[test]
+fn mediator_learns_what_becomes_of_subscriptions() {
+    let (mut ric, mut agent, node) = connected(0);
+    let calls = mediated(&mut ric, Mediation::Send, None);
+    ric.introduce(CONSUMER, ConsumerIdentity::named("reader"));
+    let mut answers = [true, false].into_iter();
+    for ticket in 1..=2 {
+        ric.subscribe(ms(5), CONSUMER, Ticket(ticket), node, FUNCTION, spec(&[ticket as u8])).unwrap();
+        relay(ms(6), &mut ric, &mut agent);
+        let asked = std::iter::from_fn(|| agent.poll_event()).find_map(|event| match event {
+            AgentEvent::Subscribe(request) => Some(request),
+            _ => None,
+        });
+        let request = asked.unwrap();
+        match answers.next() {
+            Some(true) => agent.admit(request.request_id, &[RicActionId(1)], &[]).unwrap(),
+            _ => agent.refuse(request.request_id, REFUSED).unwrap(),
+        }
+        relay(ms(7), &mut ric, &mut agent);
+    }
+    ric.subscribe(ms(8), CONSUMER, Ticket(3), node, FUNCTION, spec(&[])).unwrap_err();
+    let mut active = None;
+    while let Some(event) = ric.poll_event() {
+        if let Event::Request { event: RequestEvent::Subscribed { subscription, .. }, .. } = event {
+            active = Some(subscription);
+        }
+    }
+    ric.unsubscribe(ms(9), CONSUMER, active.unwrap()).unwrap();
+    while ric.poll_event().is_some() {}
+    let calls = calls.lock().unwrap();
+    let steps: Vec<_> = calls.subscriptions.iter().map(|(name, what)| (name.as_deref(), &**what)).collect();
+    let requested = "requested 3 of gnb-00101-e00";
+    let failed = format!("failed: {:?}", SubscribeError::Refused { cause: REFUSED, actions: Vec::new() });
+    let expected = [requested, requested, "refused: BadActions", "active without 0", &failed, "ended: Deleted"];
+    assert_eq!(steps, expected.map(|what| (Some("reader"), what)));
+}
+
+#[test]
+fn mediator_learns_of_subscriptions_that_an_e42_xapp_has_no_right_to() {
+    const XAPP: AssocId = AssocId(9);
+    let (mut ric, _agent, _) = connected(0);
+    let calls = mediated(&mut ric, Mediation::Send, None);
+    let mut host = E42Host::new(E42Version::V2, 1 << 20);
+    host.handle_open(XAPP);
+    host.set_rights(XAPP, Arc::new(XappRights::default()));
+    let mut say = |pdu: E42Pdu<'_>| {
+        let mut octets = Vec::new();
+        pdu.encode(E42Version::V2, &mut octets).unwrap();
+        host.handle_pdu(ms(5), XAPP, &octets, &mut ric);
+    };
+    let function = RanFunctionItem {
+        id: RanFunctionId(2),
+        definition: b"d".into(),
+        revision: RanFunctionRevision(0),
+        oid: Some(per::PrintableString::literal("1.2")),
+    };
+    say(E42Pdu::SetupRequest(E42SetupRequest { ran_functions: vec![function].into() }));
+    let action = RicActionToBeSetup {
+        id: RicActionId(1),
+        kind: RicActionType::Report,
+        definition: None,
+        subsequent_action: None,
+        execution_order: None,
+    };
+    say(E42Pdu::SubscriptionRequest(E42SubscriptionRequest {
+        xapp_id: XappId(1),
+        global_e2_node_id: e2ap::GlobalE2NodeId::gnb(
+            e2ap::PlmnIdentity::from_codes(1, 1, 2),
+            e2ap::GnbId::new(0xe00, 28),
+        ),
+        request_id: RicRequestId { requestor: 7, instance: 7 },
+        ran_function_id: FUNCTION,
+        details: RicSubscriptionDetails { event_trigger_definition: b"t".into(), actions: vec![action].into() },
+    }));
+    let refused = (Some("e42:1".into()), "refused: NotAllowed".to_owned());
+    assert_eq!(calls.lock().unwrap().subscriptions, [refused]);
 }

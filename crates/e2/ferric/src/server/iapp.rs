@@ -311,20 +311,31 @@ impl IappContext<'_> {
         Ok(ticket)
     }
 
-    /// As [`IappContext::relay_control`], in the name of a sender that is not known to the server: the mediator of controls
-    /// distinguishes the senders of the app by it.
+    /// As [`IappContext::relay_control`], in the name of a sender that is not known to the server, with its rights: the mediator of
+    /// controls distinguishes the senders of the app by it.
     ///
     /// # Errors
-    /// When the command is invalid.
+    /// When the command is invalid, or the sender has no right to it.
     pub fn relay_control_of(
         &mut self,
-        sender: &str,
+        sender: ConsumerIdentity,
         node: NodeId,
         control: &RicControlRequest<'_>,
     ) -> Result<Ticket, Misuse> {
+        let function = control.ran_function_id;
+        let is_allowed = match (&sender.rights, self.controller.node(node)) {
+            (Some(rights), Some(of)) => rights.may_control(of, function),
+            _ => true,
+        };
         let own = self.controller.identity(self.consumer).cloned();
-        self.controller.introduce(self.consumer, ConsumerIdentity::named(sender));
-        let result = self.relay_control(node, control);
+        self.controller.introduce(self.consumer, sender);
+        let result = match is_allowed {
+            true => self.relay_control(node, control),
+            false => {
+                self.controller.control_not_allowed(self.now, self.consumer, node, function);
+                Err(Misuse::NotAllowed)
+            }
+        };
         if let Some(own) = own {
             self.controller.introduce(self.consumer, own);
         }

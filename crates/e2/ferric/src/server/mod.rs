@@ -225,7 +225,8 @@ impl Server {
     /// Adds an iApp. It gets the events that happen from now on.
     pub fn add_iapp(&mut self, iapp: Box<dyn Iapp>) {
         let consumer = Consumer(self.apps.iapps.len() as u32); // a program has few of them
-        self.controller.introduce(consumer, ConsumerIdentity::named(iapp.name()));
+        let identity = ConsumerIdentity { is_internal: true, ..ConsumerIdentity::named(iapp.name()) };
+        self.controller.introduce(consumer, identity);
         self.apps.iapps.push(iapp);
     }
 

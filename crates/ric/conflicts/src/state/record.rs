@@ -87,13 +87,9 @@ impl State {
 }
 
 /// Who asks, for the audit log: whether a certificate says so, and the rights.
-fn who(identity: Option<&ConsumerIdentity>) -> Vec<(&'static str, Value)> {
-    let rights = identity.and_then(|identity| identity.rights.as_deref()).map_or_else(|| "all".to_owned(), summary);
+pub(crate) fn who(identity: Option<&ConsumerIdentity>) -> Vec<(&'static str, Value)> {
+    let rights = identity.and_then(|identity| identity.rights.as_deref());
+    let rights = rights.map_or_else(|| "all".to_owned(), XappRights::summary);
     let is_authenticated = identity.is_some_and(|identity| identity.is_authenticated);
     vec![("authenticated", is_authenticated.into()), ("rights", rights.into())]
-}
-
-/// The rights of an xApp in a few words.
-fn summary(rights: &XappRights) -> String {
-    format!("{} grants to read, {} to control", rights.read.len(), rights.control.len())
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What an xApp may use. Default: everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +78,19 @@ impl Cgroup {
             let path = own.0.join(file);
             fs::write(&path, value).map_err(|error| failed("write", &path, &error))?;
         }
+        if limits.memory_mib.is_some() {
+            // what exceeds the limit is not swapped out, and ends all of the xApp; kernels without swap or before 4.19 lack these files
+            let _ = fs::write(own.0.join("memory.swap.max"), "0");
+            let _ = fs::write(own.0.join("memory.oom.group"), "1");
+        }
         Ok(own)
+    }
+
+    /// How often a process in it was killed because of its limit of memory.
+    pub fn memory_kills(&self) -> u64 {
+        let events = fs::read_to_string(self.0.join("memory.events")).unwrap_or_default();
+        let kills = events.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok());
+        kills.unwrap_or(0)
     }
 
     /// The file that takes the ids of processes.
@@ -94,8 +107,16 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // it stays while a process is in it, and is used again by the next xApp of this name
-        let _ = fs::remove_dir(&self.0);
+        /// The processes in it, which were killed, may take this long to end.
+        const ATTEMPTS: u32 = 20;
+        const PAUSE: Duration = Duration::from_millis(5);
+        for _ in 0..ATTEMPTS {
+            match fs::remove_dir(&self.0) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(PAUSE),
+                // one that stays is used again by the next xApp of this name
+                _ => return,
+            }
+        }
     }
 }
 

@@ -15,12 +15,13 @@ const MAX_FILE: u64 = 256 << 10;
 const MAX_WORDS: usize = 256;
 
 const FILE: TableKeys =
-    TableKeys { name: "the file", keys: &["state_folder", "log_folder", "log_octets", "cgroup", "xapp"] };
+    TableKeys { name: "the file", keys: &["state_folder", "log_folder", "log_octets", "cgroup", "engine", "xapp"] };
 const XAPP: TableKeys = TableKeys {
     name: "[[xapp]]",
     keys: &[
         "name",
         "command",
+        "image",
         "extra_arguments",
         "descriptor",
         "schema",
@@ -44,6 +45,8 @@ pub struct Commands {
     pub log_octets: usize,
     /// The cgroup (version 2) below which those of xApps are created. Default: `ferric-xapps` in that of the RIC.
     pub cgroup: Option<PathBuf>,
+    /// The program of the container engine, with its path, and its first arguments. Default: podman or docker in `/usr/bin`.
+    pub engine: Vec<String>,
     /// The commands.
     pub permitted: Vec<Permitted>,
 }
@@ -53,8 +56,10 @@ pub struct Commands {
 pub struct Permitted {
     /// The xApp.
     pub name: String,
-    /// The program, with its path, and its arguments.
+    /// The program, with its path, and its arguments; of an image what it is given, which may be nothing.
     pub command: Vec<String>,
+    /// The image that it is in, which is run by the container engine. Default: none, it is a process of the host.
+    pub image: Option<String>,
     /// Whether further arguments may be given by REST.
     pub extra_arguments: bool,
     /// The descriptor, if it need not be given by REST.
@@ -101,6 +106,7 @@ impl Commands {
             log_folder: path(&file, "log_folder")?,
             log_octets: file.integer("log_octets", 1024..=16 << 20)?.unwrap_or(256 << 10),
             cgroup: path(&file, "cgroup")?,
+            engine: program(&file, "engine", folder)?,
             permitted: Vec::new(),
         };
         for table in file.tables("xapp", &XAPP, MAX_XAPPS)? {
@@ -117,6 +123,25 @@ impl Commands {
     }
 }
 
+fn words(table: &Table<'_>, key: &'static str) -> Result<Vec<String>, Error> {
+    let words = table.texts(key, MAX_WORDS, "the program or an argument")?.unwrap_or_default();
+    Ok(words.into_iter().map(str::to_owned).collect())
+}
+
+/// Reads a program with its arguments; none if the key is absent.
+fn program(table: &Table<'_>, key: &'static str, folder: &Path) -> Result<Vec<String>, Error> {
+    let mut words = words(table, key)?;
+    match words.first_mut() {
+        Some(program) if !program.contains('/') => {
+            let why = format!("`{program}` is not a path: which program it is must not depend on PATH");
+            return Err(table.invalid(key, why));
+        }
+        Some(program) => *program = folder.join(&*program).to_string_lossy().into_owned(),
+        None => {}
+    }
+    Ok(words)
+}
+
 fn read(table: &Table<'_>, folder: &Path) -> Result<Permitted, Error> {
     let name = table.text("name", "the name of the xApp")?;
     let name = name.ok_or_else(|| table.missing("name", "each xApp has a name"))?;
@@ -126,15 +151,19 @@ fn read(table: &Table<'_>, folder: &Path) -> Result<Permitted, Error> {
             "a name has 1 to 63 letters, digits, `.`, `_` and `-`, and begins with one of the former",
         ));
     }
-    let command = table.texts("command", MAX_WORDS, "the program or an argument")?.unwrap_or_default();
-    let mut command: Vec<_> = command.into_iter().map(str::to_owned).collect();
-    match command.first_mut() {
-        None => return Err(table.missing("command", "the program and its arguments")),
-        Some(program) if !program.contains('/') => {
-            let why = format!("`{program}` is not a path: which program it is must not depend on PATH");
-            return Err(table.invalid("command", why));
-        }
-        Some(program) => *program = folder.join(&*program).to_string_lossy().into_owned(),
+    let image = table.text("image", "the name of an image")?;
+    if let Some(image) = image
+        && (image.is_empty() || image.starts_with('-') || !image.bytes().all(|octet| octet.is_ascii_graphic()))
+    {
+        return Err(table.invalid("image", format!("`{image}` is not the name of an image")));
+    }
+    let command = match image {
+        // paths in an image are those of the image
+        Some(_) => words(table, "command")?,
+        None => program(table, "command", folder)?,
+    };
+    if command.is_empty() && image.is_none() {
+        return Err(table.missing("command", "the program and its arguments"));
     }
     let path = |key| Ok(table.text(key, "a path")?.map(|path| folder.join(path)));
     let mut environment = Vec::new();
@@ -151,6 +180,7 @@ fn read(table: &Table<'_>, folder: &Path) -> Result<Permitted, Error> {
     Ok(Permitted {
         name: name.to_owned(),
         command,
+        image: image.map(str::to_owned),
         extra_arguments: table.boolean("extra_arguments")?.unwrap_or(false),
         descriptor,
         schema: path("schema")?,
@@ -202,6 +232,24 @@ mod tests {
         assert!(of_xapp("name = \"x\"\ncommand = [\"/bin/true\"]\nenvironment = [\"=x\"]").contains("NAME=VALUE"));
         let one = "[[xapp]]\nname = \"x\"\ncommand = [\"/bin/true\"]\n";
         assert!(error(&one.repeat(2)).contains("two xApps `x`"));
+    }
+
+    #[test]
+    fn image_takes_a_command_of_its_own_or_none() {
+        let commands = parse(
+            "engine = [\"bin/podman\", \"--runtime\", \"runc\"]\n[[xapp]]\nname = \"a\"\nimage = \"localhost/a:1\"\n\
+             [[xapp]]\nname = \"b\"\nimage = \"b\"\ncommand = [\"python3\", \"x.py\"]",
+        );
+        let commands = commands.unwrap();
+        assert_eq!(commands.engine, ["/opt/xapps/bin/podman", "--runtime", "runc"]);
+        let [a, b] = &commands.permitted[..] else { panic!("{commands:?}") };
+        assert_eq!((a.image.as_deref(), a.command.len()), (Some("localhost/a:1"), 0));
+        assert_eq!(b.command, ["python3", "x.py"], "a program of the image");
+        for image in ["", "--privileged", "a b"] {
+            let text = format!("[[xapp]]\nname = \"a\"\nimage = \"{image}\"");
+            assert!(parse(&text).unwrap_err().contains("is not the name of an image"), "{image}");
+        }
+        assert!(parse("engine = [\"podman\"]").unwrap_err().contains("must not depend on PATH"));
     }
 
     #[test]

@@ -10,7 +10,13 @@ use tracing::warn;
 /// Reads which groups there are; at the end of its input, which is that of the RIC, it kills those that are left.
 const SCRIPT: &str = "trap '' HUP INT TERM
 groups=
+containers=
 while read -r word group; do
+    if [ \"$word\" = container ]; then
+        case \"$containers\" in *\"[$group]\"*) ;; *) containers=\"$containers
+[$group]\" ;; esac
+        continue
+    fi
     others=
     for other in $groups; do
         [ \"$other\" = \"$group\" ] || others=\"$others $other\"
@@ -18,7 +24,12 @@ while read -r word group; do
     groups=$others
     [ \"$word\" = add ] && groups=\"$groups $group\"
 done
-for group in $groups; do kill -KILL \"-$group\"; done 2>/dev/null";
+exec 2>/dev/null
+printf '%s\\n' \"$containers\" | while read -r line; do
+    line=${line#[}
+    eval \"${line%]}\"
+done
+for group in $groups; do kill -KILL \"-$group\"; done";
 
 /// The shell; without one, processes outlive a RIC that is killed.
 pub(super) struct Guard(Option<Child>);
@@ -48,14 +59,23 @@ impl Guard {
         self.tell("add", group);
     }
 
+    /// Has a line of the shell done that ends a container.
+    pub fn add_container(&mut self, line: &str) {
+        self.write(&format!("container {line}"));
+    }
+
     /// A group has ended.
     pub fn remove(&mut self, group: u32) {
         self.tell("remove", group);
     }
 
     fn tell(&mut self, word: &str, group: u32) {
+        self.write(&format!("{word} {group}"));
+    }
+
+    fn write(&mut self, line: &str) {
         let Some(stdin) = self.0.as_mut().and_then(|shell| shell.stdin.as_mut()) else { return };
-        if let Err(error) = writeln!(stdin, "{word} {group}") {
+        if let Err(error) = writeln!(stdin, "{line}") {
             warn!("xApps would outlive a RIC that is killed: the shell that waits for it has ended: {error}");
             self.end();
         }

@@ -29,6 +29,7 @@
 
 mod cgroup;
 mod commands;
+mod container;
 mod descriptor;
 mod documents;
 mod guard;
@@ -57,7 +58,7 @@ pub use descriptor::MAX_DESCRIPTOR_OCTETS;
 pub use registry::MAX_REGISTRATIONS;
 pub use xapp::{FIRST_PAUSE, GRACE, LONGEST_PAUSE, MAX_IN_A_ROW, UNWELL};
 
-use crate::messaging::{Health, MessagingHandle};
+use crate::messaging::{Health, MessagingHandle, NamedXapp};
 use supervisor::{Job, Supervisor};
 
 /// The most xApps that are started.
@@ -73,6 +74,8 @@ pub trait Bus: Send {
     fn set_routes(&self, records: Vec<String>);
     /// Replaces the endpoints that are asked for their health.
     fn watch(&self, endpoints: Vec<String>);
+    /// Replaces the xApps that rules of rights may name.
+    fn set_named(&self, xapps: Vec<NamedXapp>);
     /// What an endpoint has answered last.
     fn health(&self, endpoint: &str) -> Option<Health>;
 }
@@ -84,6 +87,10 @@ impl Bus for MessagingHandle {
 
     fn watch(&self, endpoints: Vec<String>) {
         MessagingHandle::watch(self, endpoints);
+    }
+
+    fn set_named(&self, xapps: Vec<NamedXapp>) {
+        MessagingHandle::set_named(self, xapps);
     }
 
     fn health(&self, endpoint: &str) -> Option<Health> {

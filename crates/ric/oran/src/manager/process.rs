@@ -10,10 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::cgroup::{Cgroup, Limits};
+use super::container::Container;
 use super::output::Output;
 
 /// Variables of the RIC's environment that xApps have too.
 const INHERITED: [&str; 5] = ["HOME", "LANG", "PATH", "TMPDIR", "TZ"];
+/// Those that container engines have beside them.
+const OF_ENGINES: [&str; 2] = ["DOCKER_HOST", "XDG_RUNTIME_DIR"];
 
 /// What is started.
 pub(super) struct Launch<'a> {
@@ -25,6 +28,8 @@ pub(super) struct Launch<'a> {
     pub limits: &'a Limits,
     /// The cgroup below which that of the xApp is created.
     pub cgroup: Option<&'a Path>,
+    /// The container that the process runs, which has the limits itself.
+    pub container: Option<&'a Container>,
 }
 
 /// A process group that runs.
@@ -32,6 +37,9 @@ pub(super) struct Process {
     child: Child,
     group: Option<Pid>,
     cgroup: Option<Cgroup>,
+    container: Option<Container>,
+    /// Of its cgroup, when it was started: the group may be that of a former process.
+    memory_kills: u64,
     /// Why its limits have no effect.
     pub unlimited: Option<String>,
     stop_output: Arc<AtomicBool>,
@@ -58,12 +66,13 @@ impl Process {
         let [program, arguments @ ..] = launch.command else { return Err("there is no command".to_owned()) };
         check_program(program)?;
         let (cgroup, unlimited) = match launch.limits {
-            limits if limits.is_empty() => (None, None),
+            limits if limits.is_empty() || launch.container.is_some() => (None, None),
             limits => match Cgroup::create(launch.cgroup, launch.name, limits) {
                 Ok(cgroup) => (Some(cgroup), None),
                 Err(why) => (None, Some(why)),
             },
         };
+        let memory_kills = cgroup.as_ref().map(Cgroup::memory_kills);
         let mut command = match &cgroup {
             // the shell enters the cgroup, and becomes the program
             Some(cgroup) => {
@@ -75,7 +84,8 @@ impl Process {
         };
         let system = |error: std::io::Error| format!("{program}: {error}");
         let (reader, writer) = std::io::pipe().map_err(system)?;
-        let inherited = INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        let of_engine = OF_ENGINES.iter().filter(|_| launch.container.is_some());
+        let inherited = INHERITED.iter().chain(of_engine).filter_map(|name| Some((name, std::env::var_os(name)?)));
         command
             .args(arguments)
             .env_clear()
@@ -86,6 +96,9 @@ impl Process {
             .stdout(writer.try_clone().map_err(system)?)
             .stderr(writer)
             .process_group(0);
+        if let Some(container) = launch.container {
+            container.remove_former();
+        }
         let mut child = command.spawn().map_err(system)?;
         // the writing ends of the pipe are in the command
         drop(command);
@@ -96,7 +109,9 @@ impl Process {
             return Err(system(error));
         }
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        Ok(Process { child, group, cgroup, unlimited, stop_output })
+        let memory_kills = memory_kills.unwrap_or(0);
+        let container = launch.container.cloned();
+        Ok(Process { child, group, cgroup, container, memory_kills, unlimited, stop_output })
     }
 
     /// The process, which is also its group.
@@ -112,8 +127,13 @@ impl Process {
         if let Ok(None) = waitid(WaitId::Pid(group), peek) {
             return None;
         }
-        self.kill();
+        self.kill_group();
         self.child.wait().ok()
+    }
+
+    /// Whether a process of it was killed because of its limit of memory.
+    pub fn exceeded_memory(&self) -> bool {
+        self.cgroup.as_ref().is_some_and(|cgroup| cgroup.memory_kills() > self.memory_kills)
     }
 
     /// Asks the group to end.
@@ -121,8 +141,14 @@ impl Process {
         self.signal(Signal::TERM);
     }
 
-    /// Ends the group.
+    /// Ends the container, or the group. The engine ends with its container.
     pub fn kill(&self) {
+        if !self.container.as_ref().is_some_and(Container::kill) {
+            self.kill_group();
+        }
+    }
+
+    fn kill_group(&self) {
         self.signal(Signal::KILL);
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();

@@ -8,6 +8,7 @@ use rmr::MessageType;
 use rmr::table::{MAX_GROUPS, MAX_NAME_OCTETS};
 
 use super::descriptor::Messages;
+use crate::messaging::NamedXapp;
 
 /// The most registrations.
 pub const MAX_REGISTRATIONS: usize = 256;
@@ -130,6 +131,19 @@ impl Registry {
         routes.into_iter().map(record).collect()
     }
 
+    /// The xApps with their addresses: those of this host, `own`, for one that the RIC has started, else the one from which it has
+    /// registered.
+    pub fn named(&self, own: &[IpAddr]) -> Vec<NamedXapp> {
+        let mut named = Vec::new();
+        for ((name, _), of) in &self.0 {
+            let port = of.rmr.as_ref().and_then(|rmr| rmr.rsplit_once(':')?.1.parse().ok());
+            let Some(port) = port else { continue };
+            let hosts = of.host.as_ref().map_or(own, std::slice::from_ref);
+            named.extend(hosts.iter().map(|host| NamedXapp { name: name.clone(), host: host.to_canonical(), port }));
+        }
+        named
+    }
+
     /// Received message types that are neither numbers nor known names.
     pub fn unknown_types(messages: &Messages) -> Vec<&str> {
         let is_unknown = |text: &&String| text.parse::<i32>().is_err() && MessageType::named(text).is_none();
@@ -198,6 +212,21 @@ mod tests {
         assert_eq!(registry.records().len(), 1);
         registry.remove_started("a");
         assert_eq!(registry.iter().count(), 0);
+    }
+
+    #[test]
+    fn name_is_that_of_the_address_of_the_registration() {
+        let mut registry = Registry::default();
+        registry.register("a", "a", registration("127.0.0.1:1", &[], &[], None)).unwrap();
+        // where it says that it receives may be a name, or another host: its requests come from where it has registered
+        let host = Some("::ffff:10.0.0.7".parse().unwrap());
+        registry.register("b", "b", registration("service-b-rmr.ricxapp:4560", &[], &[], host)).unwrap();
+        let named = |name: &str, host: &str, port| NamedXapp { name: name.into(), host: host.parse().unwrap(), port };
+        let own = ["127.0.0.1", "10.0.0.1"].map(|host| host.parse().unwrap());
+        assert_eq!(
+            registry.named(&own),
+            [named("a", "127.0.0.1", 1), named("a", "10.0.0.1", 1), named("b", "10.0.0.7", 4560)]
+        );
     }
 
     #[test]

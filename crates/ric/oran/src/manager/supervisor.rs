@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::DirBuilder;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tracing::{info, warn};
 
 use super::commands::{Commands, Permitted};
+use super::container::Container;
 use super::descriptor::{Descriptor, MAX_DESCRIPTOR_OCTETS, Messages, Mistakes, described};
 use super::documents::{
     ConfigMetadata, Deployment, DeregisterRequest, InstanceState, InstanceStatus, LogLevel, NAMESPACE, ProcessState,
@@ -162,6 +163,10 @@ impl Supervisor {
             bus.watch(
                 self.registry.iter().filter_map(|(_, of)| of.rmr.clone().filter(|_| of.host.is_none())).collect(),
             );
+            // an xApp on this host reaches RMR from the address of RMR, and REST over loopback
+            let own = [Some(Ipv4Addr::LOCALHOST.into()), self.rmr.map(|rmr| rmr.ip())];
+            let own: Vec<_> = own.into_iter().flatten().collect();
+            bus.set_named(self.registry.named(&own));
         }
     }
 
@@ -189,6 +194,7 @@ impl Supervisor {
             Some(command) => checked_command(command, &permitted)?,
         };
         let (log_octets, log_folder) = (commands.log_octets, commands.log_folder.clone());
+        let engine = commands.engine.clone();
         if self.xapps.get(&name).is_some_and(Xapp::is_active) {
             return Err(Problem::conflict(format!("the xApp `{name}` runs already: stop it first")));
         }
@@ -222,7 +228,11 @@ impl Supervisor {
             let why = format!("the descriptor is that of `{}`, and not of `{name}`", descriptor.name);
             return Err(Problem::unprocessable(why).with("at", "/xapp_name"));
         }
-        check_program(&command[0]).map_err(Problem::unprocessable)?;
+        let container = permitted.image.as_deref().map(|image| Container::new(&engine, image, &name)).transpose();
+        let container =
+            container.map_err(|why| Problem::unprocessable(format!("the xApp `{name}` cannot run: {why}")))?;
+        let program = container.as_ref().map_or_else(|| command[0].as_str(), Container::engine);
+        check_program(program).map_err(Problem::unprocessable)?;
         let endpoint = descriptor.rmr_port.map(|port| format!("127.0.0.1:{port}"));
         if endpoint.is_some()
             && let Some(((other, _), _)) =
@@ -241,7 +251,7 @@ impl Supervisor {
         let folder = folder.unwrap_or_default();
         let output = Output::new(log_octets, log_folder.map(|folder| folder.join(format!("{name}.log"))));
         let environment = environment(&descriptor, &folder, self.rmr);
-        let mut xapp = Xapp::new(descriptor, schema, command, permitted, environment, folder, output);
+        let mut xapp = Xapp::new(descriptor, schema, (command, container), permitted, environment, folder, output);
         xapp.write_config().map_err(system)?;
         xapp.set_log_level(xapp.log_level).map_err(system)?;
         let cgroup = self.commands.as_ref().and_then(|commands| commands.cgroup.as_deref());

@@ -13,6 +13,7 @@ use tracing::{info, warn};
 
 use super::Bus;
 use super::commands::Permitted;
+use super::container::Container;
 use super::descriptor::Descriptor;
 use super::documents::LogLevel;
 use super::guard::Guard;
@@ -64,6 +65,8 @@ pub(super) struct Xapp {
     pub reason: Option<String>,
     pub output: Output,
     command: Vec<String>,
+    /// What runs it, if it is an image.
+    container: Option<Container>,
     permitted: Permitted,
     environment: Vec<(String, String)>,
     folder: PathBuf,
@@ -87,7 +90,7 @@ impl Xapp {
     pub fn new(
         descriptor: Descriptor,
         schema: Option<Schema>,
-        command: Vec<String>,
+        (command, container): (Vec<String>, Option<Container>),
         permitted: Permitted,
         environment: Vec<(String, String)>,
         folder: PathBuf,
@@ -103,6 +106,7 @@ impl Xapp {
             reason: None,
             output,
             command,
+            container,
             permitted,
             environment,
             folder,
@@ -141,18 +145,26 @@ impl Xapp {
     /// # Errors
     /// Why the system does not.
     pub fn start(&mut self, now: Instant, host: &mut Surroundings<'_>) -> Result<(), String> {
-        let folder = self.permitted.folder.clone().unwrap_or_else(|| self.folder.clone());
+        let Permitted { folder, limits, .. } = &self.permitted;
+        let name = &self.descriptor.name;
+        let run = self
+            .container
+            .as_ref()
+            .map(|container| container.run(&self.command, &self.environment, &self.folder, folder.as_ref(), limits));
         let launch = Launch {
-            name: &self.descriptor.name,
-            command: &self.command,
-            environment: &self.environment,
-            folder: &folder,
-            limits: &self.permitted.limits,
+            name,
+            command: run.as_ref().unwrap_or(&self.command),
+            environment: if run.is_some() { &[] } else { &self.environment },
+            folder: folder.as_ref().filter(|_| run.is_none()).unwrap_or(&self.folder),
+            limits,
             cgroup: host.cgroup,
+            container: self.container.as_ref(),
         };
         let process = Process::start(&launch, &self.output)?;
         host.guard.add(process.id());
-        let name = &self.descriptor.name;
+        if let Some(container) = &self.container {
+            host.guard.add_container(&container.shell_line());
+        }
         info!("xApp {name} runs as process {}", process.id());
         if let Some(why) = &process.unlimited {
             warn!("xApp {name} runs without its limits: {why}");
@@ -202,8 +214,9 @@ impl Xapp {
             Phase::Running(process) => {
                 let id = process.id();
                 if let Some(status) = process.ended() {
+                    let exceeded_memory = process.exceeded_memory();
                     host.guard.remove(id);
-                    self.ended(status, now, host);
+                    self.ended(status, exceeded_memory, now, host);
                 } else if let Some(why) = self.unwell(now, bus) {
                     warn!("xApp {} is started again: {why}", self.descriptor.name);
                     self.reason = Some(why);
@@ -291,14 +304,24 @@ impl Xapp {
         Some(format!("{what} since {} s", UNWELL.as_secs()))
     }
 
-    fn ended(&mut self, status: std::process::ExitStatus, now: Instant, host: &Surroundings<'_>) {
+    fn ended(
+        &mut self,
+        status: std::process::ExitStatus,
+        exceeded_memory: bool,
+        now: Instant,
+        host: &Surroundings<'_>,
+    ) {
         if status.success() {
             info!("xApp {} has ended", self.descriptor.name);
             self.reason = Some("it has ended by itself".to_owned());
             self.phase = Phase::Completed;
             return;
         }
-        self.fault(format!("it has ended: {status}"), now, host);
+        let mut why = format!("it has ended: {status}");
+        if let (true, Some(mib)) = (exceeded_memory, self.permitted.limits.memory_mib) {
+            why += &format!("; the kernel has killed it for more than {mib} MiB of memory (max_memory_mib)");
+        }
+        self.fault(why, now, host);
     }
 
     /// It has ended with a fault: it is started again, unless that has happened too often.
@@ -334,7 +357,7 @@ mod tests {
 
     use super::super::cgroup::Limits;
     use super::*;
-    use crate::messaging::Health;
+    use crate::messaging::{Health, NamedXapp};
 
     /// Answers health checks as it is told.
     struct Answering(Option<Health>);
@@ -343,6 +366,8 @@ mod tests {
         fn set_routes(&self, _: Vec<String>) {}
 
         fn watch(&self, _: Vec<String>) {}
+
+        fn set_named(&self, _: Vec<NamedXapp>) {}
 
         fn health(&self, _: &str) -> Option<Health> {
             self.0
@@ -369,6 +394,7 @@ mod tests {
             let permitted = Permitted {
                 name: name.to_owned(),
                 command: command.clone(),
+                image: None,
                 extra_arguments: false,
                 descriptor: None,
                 schema: None,
@@ -378,7 +404,7 @@ mod tests {
                 limits: Limits::default(),
             };
             let output = Output::new(4096, None);
-            let xapp = Xapp::new(descriptor, None, command, permitted, Vec::new(), folder, output);
+            let xapp = Xapp::new(descriptor, None, (command, None), permitted, Vec::new(), folder, output);
             Bed { guard: Guard::none(), log: LogBudget::new(1000), xapp, now: Instant::now() }
         }
 

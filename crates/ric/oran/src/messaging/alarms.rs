@@ -13,7 +13,7 @@ use rest::RateLimit;
 use rmr::{Header, Message, MessageType, message};
 use tracing::warn;
 
-use super::links::{ConnectionId, EndpointId};
+use super::links::{ConnectionId, EndpointId, Purpose};
 use super::{Messaging, MessagingHandle};
 
 /// Messages that wait for an endpoint, and for the event loop. Beyond it the oldest is lost.
@@ -135,14 +135,14 @@ impl Messaging {
         if let Some(names) = self.port.take_alarm_endpoints() {
             let own = self.links.own_names();
             for former in std::mem::take(&mut self.alarms.targets) {
-                self.links.release(former.endpoint);
+                self.links.release(former.endpoint, Purpose::Alarms);
             }
             for name in names.into_iter().take(MAX_ALARM_ENDPOINTS) {
                 if own.contains(&name) {
                     warn!("alarms are not forwarded to {name}: that is this RIC");
                     continue;
                 }
-                let endpoint = self.links.hold(&name);
+                let endpoint = self.links.hold(&name, Purpose::Alarms);
                 self.alarms.targets.push(Target { name, endpoint, waiting: VecDeque::new() });
             }
         }
@@ -183,8 +183,8 @@ impl Messaging {
             if self.links.log().allow_important(Host::Unknown) {
                 warn!("alarms wait for {}, which cannot be reached: {} of them", target.name, target.waiting.len());
             }
-            self.links.release(endpoint);
-            target.endpoint = self.links.hold(&target.name);
+            self.links.release(endpoint, Purpose::Alarms);
+            target.endpoint = self.links.hold(&target.name, Purpose::Alarms);
             return;
         }
         let name = self.links.name(endpoint).to_owned();

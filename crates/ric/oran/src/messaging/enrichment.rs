@@ -12,7 +12,7 @@ use rest::RateLimit;
 use rmr::{Header, Message, MessageType, NO_SUBSCRIPTION};
 use tracing::{info, warn};
 
-use super::links::{ConnectionId, EndpointId};
+use super::links::{ConnectionId, EndpointId, Purpose};
 use super::{Messaging, MessagingHandle, ReplyTo};
 use crate::a1::enrichment::{
     Answer, EiMessageKind, Enrichment, JobLink, JobOwner, NO_NON_RT_RIC, REQUESTS_PER_SECOND, WeakEnrichment,
@@ -193,12 +193,12 @@ impl Messaging {
         let gone: Vec<_> = self.enrichment.endpoints.keys().filter(|name| !watched.contains(*name)).cloned().collect();
         for name in gone {
             if let Some((endpoint, _)) = self.enrichment.endpoints.remove(&name) {
-                self.links.release(endpoint);
+                self.links.release(endpoint, Purpose::Policies);
             }
         }
         for name in watched {
             if !self.enrichment.endpoints.contains_key(&name) {
-                let endpoint = self.links.hold(&name);
+                let endpoint = self.links.hold(&name, Purpose::Policies);
                 self.enrichment.endpoints.insert(name, (endpoint, VecDeque::new()));
             }
         }

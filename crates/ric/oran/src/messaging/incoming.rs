@@ -2,19 +2,21 @@
 
 use std::time::Instant;
 
-use ferric::e2::Misuse;
-use ferric::e2ap::{Cause, CauseMisc, CauseRicRequest, RicActionId, Version};
+use ferric::e2::{Lacking, Misuse};
+use ferric::e2ap::Version;
 use ferric::link::Class;
 use ferric::server::IappContext;
 use log_lines::{Host, escaped};
 use rmr::{Header, Message, MessageType, NO_SUBSCRIPTION, TableEvent, TableText, TableUpdate};
 use tracing::{info, warn};
 
-use super::links::{ConnectionId, EndpointId};
-use super::merging::Holder;
+use super::links::{ConnectionId, EndpointId, Purpose};
 use super::pdus::{self, Answer, Reference};
-use super::subscribing::{Owner, Refused};
-use super::{HEALTH_PERIOD, Health, Messaging, PendingControl, ReplyTo, endpoint_name};
+use super::quotas::TABLES_PER_SECOND;
+use super::refusal::Refusal;
+use super::rights::Sender;
+use super::subscribing::RmrRequest;
+use super::{HEALTH_PERIOD, Health, Messaging, PendingControl, ReplyTo};
 
 /// The types of messages that go to the RIC.
 const OF_RIC: &[MessageType] = &[
@@ -111,6 +113,12 @@ impl Messaging {
     /// Handles a request for the route table.
     fn table_request(&mut self, connection: ConnectionId, request: &Message<'_>) {
         let Some((_, host, _)) = self.links.ends(connection) else { return };
+        if self.table_requests.take(host, Instant::now()).is_err() {
+            let why = format!(
+                "a request for a route table is dropped: its host sends more than {TABLES_PER_SECOND} per second"
+            );
+            return self.complain(connection, &why);
+        }
         if self.links.log().allow(host) {
             let payload = String::from_utf8_lossy(request.payload);
             let name = payload.split(['\0', ' ']).next().unwrap_or_default();
@@ -145,10 +153,10 @@ impl Messaging {
         if let Some(endpoints) = self.port.take_watched() {
             let mut former = std::mem::take(&mut self.watched);
             for name in endpoints {
-                let of = former.remove(&name).unwrap_or_else(|| (self.links.hold(&name), None));
+                let of = former.remove(&name).unwrap_or_else(|| (self.links.hold(&name, Purpose::Health), None));
                 self.watched.insert(name, of);
             }
-            former.into_values().for_each(|(endpoint, _)| self.links.release(endpoint));
+            former.into_values().for_each(|(endpoint, _)| self.links.release(endpoint, Purpose::Health));
         }
     }
 
@@ -180,8 +188,8 @@ impl Messaging {
     pub(super) fn watch_anew(&mut self, endpoint: EndpointId) {
         let name = self.watched.iter().find(|(_, (id, _))| *id == endpoint).map(|(name, _)| name.clone());
         if let Some(name) = name {
-            self.links.release(endpoint);
-            let of = (self.links.hold(&name), None);
+            self.links.release(endpoint, Purpose::Health);
+            let of = (self.links.hold(&name, Purpose::Health), None);
             self.watched.insert(name, of);
         }
     }
@@ -221,7 +229,7 @@ impl Messaging {
     fn health(&mut self, connection: ConnectionId, message: &Message<'_>) {
         // the answer comes on the connection of the request, or on one that the xApp has opened
         let endpoint = self.links.endpoint_of(connection).map(str::to_owned);
-        let endpoint = endpoint.or_else(|| self.endpoint_of_sender(connection, message));
+        let endpoint = endpoint.or_else(|| self.sender(connection, message)?.endpoint());
         let Some(endpoint) = endpoint.filter(|endpoint| self.links.endpoint(endpoint).is_some()) else { return };
         let is_well = message.payload.starts_with(b"OK");
         let before = self.port.set_health(endpoint, Health { is_well, answered: Instant::now() });
@@ -243,18 +251,31 @@ impl Messaging {
             return;
         }
         let version = node.map_or(Version::V2_03, |(_, version)| version);
-        let sender = self.first_sender(connection, message);
-        let sender = sender.or_else(|| self.endpoint_of_sender(connection, message));
-        let sender = sender.or_else(|| self.links.ends(connection).map(|(_, host, _)| host.to_string()));
-        let sender = format!("rmr:{}", sender.unwrap_or_default());
+        let Some(sender) = self.first_sender(connection, message).or_else(|| self.sender(connection, message)) else {
+            return;
+        };
+        self.take_access(ric);
+        let octets = message.payload.len();
+        let admitted = self.control_quota.take(sender, octets, Instant::now());
         let sent = pdus::with_control(message.payload, version, |request| {
             let reference = Reference::of_control(request, version);
-            let sent = match node {
-                Some((node, _)) => ric.relay_control_of(&sender, node, request),
-                None => Err(Misuse::UnknownNode),
+            let sent = match (node, admitted) {
+                (_, Err(exceeded)) => Err(Refusal::Quota(exceeded)),
+                (None, _) => Err(Refusal::Misuse(Misuse::UnknownNode)),
+                (Some((node, _)), Ok(())) => {
+                    let sent = ric.relay_control_of(self.access.identity(sender), node, request);
+                    sent.map_err(|misuse| match misuse {
+                        Misuse::NotAllowed => Refusal::Right { sender, lacking: Lacking::Control },
+                        other => Refusal::Misuse(other),
+                    })
+                }
             };
             (reference, sent)
         });
+        let is_sent = matches!(sent, Ok((_, Ok(_))));
+        if admitted.is_ok() && !is_sent {
+            self.control_quota.ended(sender, octets);
+        }
         let (reference, sent) = match sent {
             Ok(sent) => sent,
             Err(why) => return self.complain(connection, &format!("a control is dropped: {why}")),
@@ -262,11 +283,19 @@ impl Messaging {
         let reply = ReplyTo::of(connection, message);
         match sent {
             Ok(ticket) => {
-                self.controls.insert(ticket, PendingControl { reply, reference });
+                self.controls.insert(ticket, PendingControl { reply, reference, sender, octets });
             }
-            Err(misuse) => {
-                self.complain(connection, &format!("a control for `{}` is refused: {misuse}", message.meid()));
-                if let Some(answer) = pdus::control_refusal(&reference, cause_of(misuse)) {
+            Err(refusal) => {
+                let cause = refusal.cause();
+                if let Some(count) = self.refusals.note(sender) {
+                    let of = format!("function {} of `{}`", reference.function.0, message.meid());
+                    let what = format!("a control for {of} is refused: {refusal} ({count} refusals of it so far)");
+                    self.complain(connection, &what);
+                    if let Refusal::Quota(exceeded) = &refusal {
+                        self.audit.control_over_quota(sender, message.meid(), reference.function.0, exceeded, count);
+                    }
+                }
+                if let Some(answer) = pdus::control_refusal(&reference, cause) {
                     self.answer(&reply, i32::from(reference.request_id.instance), &answer);
                 }
             }
@@ -280,64 +309,34 @@ impl Messaging {
             Ok(content) => content,
             Err(why) => return self.complain(connection, &format!("a subscription request is dropped: {why}")),
         };
+        let Some(sender) = self.sender(connection, message) else { return };
+        self.take_access(ric);
         let reference =
             Reference { request_id: content.request_id, function: content.function, call_process_id: None, version };
         let actions: Vec<_> = content.spec.actions.iter().map(|action| action.id).collect();
         let reply = ReplyTo::of(connection, message);
-        let endpoint = self.endpoint_of_sender(connection, message);
-        if self.sharing.is_some() {
-            let Some(endpoint) = endpoint else {
-                let why = "a subscription is refused: its message does not state the port of the xApp";
-                self.complain(connection, why);
-                return self.refuse_subscription(&reply, &reference, Cause::Misc(CauseMisc::Unspecified), &actions);
-            };
-            if let Err((reply, why)) = self.subscribe_shared(reply, endpoint, message.payload, ric) {
-                self.complain(connection, &format!("a subscription for `{}` is refused: {why}", message.meid()));
-                self.refuse_subscription(
-                    &reply,
-                    &reference,
-                    Cause::Misc(CauseMisc::ControlProcessingOverload),
-                    &actions,
-                );
-            }
-            return;
-        }
-        let refused = match (node, endpoint) {
-            (Some((node, _)), Some(endpoint)) => {
-                let endpoint = Some(self.links.hold(&endpoint));
-                let owner = Owner::Rmr { reply: Some(reply), reference: reference.clone() };
-                match self.subscribe(node, content.function, content.spec, Holder { endpoint, owner }, ric) {
+        let answer_to = ReplyTo::of(connection, message);
+        let refusal = match node {
+            _ if self.sharing.is_some() => match self.subscribe_shared(reply, sender, message.payload, ric) {
+                Ok(()) => return,
+                Err(refusal) => refusal,
+            },
+            None => Refusal::Misuse(Misuse::UnknownNode),
+            Some((node, _)) => {
+                let request = RmrRequest { sender, reply, reference: reference.clone(), function: content.function };
+                match self.subscribe_rmr(node, request, content.spec, ric) {
                     Ok(()) => return,
-                    Err(refused) => {
-                        let Refused { holder, misuse } = *refused;
-                        if let Some(endpoint) = holder.endpoint {
-                            self.links.release(endpoint);
-                        }
-                        self.complain(
-                            connection,
-                            &format!("a subscription for `{}` is refused: {misuse}", message.meid()),
-                        );
-                        let Owner::Rmr { reply: Some(reply), .. } = holder.owner else { return };
-                        (reply, cause_of(misuse))
-                    }
+                    Err(refusal) => refusal,
                 }
             }
-            (None, _) => {
-                self.complain(connection, &format!("a subscription is refused: there is no node `{}`", message.meid()));
-                (reply, Cause::Misc(CauseMisc::Unspecified))
-            }
-            (Some(_), None) => {
-                self.complain(connection, "a subscription is refused: its message does not state the port of the xApp");
-                (reply, Cause::Misc(CauseMisc::Unspecified))
-            }
         };
-        let (reply, cause) = refused;
-        self.refuse_subscription(&reply, &reference, cause, &actions);
-    }
-
-    fn refuse_subscription(&mut self, to: &ReplyTo, of: &Reference, cause: Cause, actions: &[RicActionId]) {
-        if let Some(answer) = pdus::subscription_failure(of, cause, actions) {
-            self.answer(to, NO_SUBSCRIPTION, &answer);
+        if let Some(count) = self.refusals.note(sender) {
+            let of = format!("function {} of `{}`", reference.function.0, message.meid());
+            let what = format!("a subscription to {of} is refused: {refusal} ({count} refusals of it so far)");
+            self.complain(connection, &what);
+        }
+        if let Some(answer) = pdus::subscription_failure(&reference, refusal.cause(), &actions) {
+            self.answer(&answer_to, NO_SUBSCRIPTION, &answer);
         }
     }
 
@@ -347,16 +346,18 @@ impl Messaging {
             Ok(ids) => ids,
             Err(why) => return self.complain(connection, &format!("a deletion is dropped: {why}")),
         };
-        let endpoint = self.endpoint_of_sender(connection, message);
-        let is_known = endpoint.is_some_and(|endpoint| match self.sharing.is_some() {
-            true => self.unsubscribe_shared_rmr(message.meid(), &endpoint, request_id, function, ric),
-            false => self.unsubscribe_rmr(&endpoint, request_id, function, ric),
-        });
+        let Some(sender) = self.sender(connection, message) else { return };
+        // a subscription of another xApp is none that it could delete
+        let is_known = match (self.sharing.is_some(), sender.endpoint()) {
+            (true, Some(endpoint)) => self.unsubscribe_shared_rmr(message.meid(), &endpoint, request_id, function, ric),
+            _ => self.unsubscribe_rmr(sender, request_id, function, ric),
+        };
         if !is_known {
-            self.complain(
-                connection,
-                &format!("a deletion is refused: it has no subscription {}", request_id.instance),
-            );
+            let why = format!("it has no subscription {}", request_id.instance);
+            self.audit.deletion(sender, "rmr", &request_id.instance.to_string(), Some(&why));
+            if let Some(count) = self.refusals.note(sender) {
+                self.complain(connection, &format!("a deletion is refused: {why} ({count} refusals of it so far)"));
+            }
         }
         let reference = Reference { request_id, function, call_process_id: None, version };
         if let Some(answer) = pdus::deletion_answer(&reference, is_known) {
@@ -364,23 +365,16 @@ impl Messaging {
         }
     }
 
-    /// The endpoint at which the sender of a message receives: the host that it is, and the port that it states.
-    pub(super) fn endpoint_of_sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<String> {
+    /// Who sends a message: the host of its connection, and the port that it states.
+    fn sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<Sender> {
         let (_, _, address) = self.links.ends(connection)?;
         let stated = [message.source_address(), message.source()];
-        let port = stated.iter().find_map(|source| source.rsplit_once(':')?.1.parse::<u16>().ok())?;
-        Some(endpoint_name(&address?.to_canonical().to_string(), port)).filter(|_| port != 0)
+        let port = stated.iter().find_map(|source| source.rsplit_once(':')?.1.parse::<u16>().ok());
+        Some(Sender::new(address?, port))
     }
-}
 
-/// The E2AP cause that is nearest to the reason of a refusal.
-pub(super) fn cause_of(misuse: Misuse) -> Cause {
-    match misuse {
-        Misuse::UnknownFunction => Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid),
-        Misuse::TooManyRequests | Misuse::NodeBusy | Misuse::NoRequestId => {
-            Cause::Misc(CauseMisc::ControlProcessingOverload)
-        }
-        Misuse::BadActions => Cause::RicRequest(CauseRicRequest::ActionNotSupported),
-        _ => Cause::Misc(CauseMisc::Unspecified),
+    /// The endpoint at which the sender of a message receives: the host that it is, and the port that it states.
+    pub(super) fn endpoint_of_sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<String> {
+        self.sender(connection, message)?.endpoint()
     }
 }

@@ -17,7 +17,7 @@ use tracing::{info, warn};
 
 use super::helpers::Helpers;
 use endpoints::Endpoint;
-pub(crate) use endpoints::{EndpointId, EndpointState, UNREACHABLE};
+pub(crate) use endpoints::{EndpointId, EndpointState, Purpose, UNREACHABLE};
 
 /// The tokens of what is no connection.
 const LISTENER: u64 = u64::MAX;
@@ -26,8 +26,8 @@ const TICK: u64 = u64::MAX - 1;
 const TICK_PERIOD: Duration = Duration::from_millis(250);
 /// Connections that are accepted in an iteration.
 const ACCEPTED: usize = 64;
-/// Octets that are read of a connection in an iteration.
-const READ_OCTETS: usize = 128 << 10;
+/// Octets that are read of a connection in an iteration: about a hundred requests, before the others have their turn.
+const READ_OCTETS: usize = 16 << 10;
 /// Octets that a connection to an endpoint gathers within an iteration before they are written, at most; less if the outbox is shorter than
 /// twice that. So indications are dropped for a slow xApp only, never for a burst.
 const GATHER_OCTETS: usize = 128 << 10;

@@ -148,22 +148,15 @@ impl<O> Merging<O> {
         Some(merged)
     }
 
-    /// Removes the shares that `is_removed` names. Returns their endpoints, and whether none is left.
+    /// Removes the shares that `is_removed` names. Returns them, and whether none is left.
     pub fn remove_shares(
         &mut self,
         id: MergedId,
         mut is_removed: impl FnMut(&Holder<O>) -> bool,
-    ) -> (Vec<EndpointId>, bool) {
+    ) -> (Vec<Holder<O>>, bool) {
         let Some(merged) = self.all.get_mut(&id) else { return (Vec::new(), false) };
-        let mut endpoints = Vec::new();
-        merged.holders.retain(|holder| {
-            let is_removed = is_removed(holder);
-            if is_removed {
-                endpoints.extend(holder.endpoint);
-            }
-            !is_removed
-        });
-        (endpoints, merged.holders.is_empty())
+        let removed = merged.holders.extract_if(.., |holder| is_removed(holder)).collect();
+        (removed, merged.holders.is_empty())
     }
 
     /// The subscriptions of which a share has a property.
@@ -223,8 +216,12 @@ mod tests {
         merging.move_to(id, NodeId(5));
         assert_eq!(merging.equal(NodeId(5), RanFunctionId(2), &spec(RicActionType::Report)), Some(id));
         assert_eq!(merging.with_share(|holder| holder.owner == 2), [id]);
-        assert_eq!(merging.remove_shares(id, |holder| holder.owner < 3), (vec![EndpointId(7); 2], false));
-        assert_eq!(merging.remove_shares(id, |_| true), (vec![EndpointId(8)], true));
+        let mut removed = |is_removed: fn(&Holder<u8>) -> bool| {
+            let (holders, is_unused) = merging.remove_shares(id, is_removed);
+            (holders.into_iter().map(|holder| holder.owner).collect::<Vec<_>>(), is_unused)
+        };
+        assert_eq!(removed(|holder| holder.owner < 3), (vec![1, 2], false));
+        assert_eq!(removed(|_| true), (vec![3], true));
         assert!(merging.remove(id).is_some() && merging.remove(id).is_none());
         assert_eq!((merging.all.len(), merging.find(SubscriptionId(9))), (0, None));
         assert!(merging.keys.is_empty() && merging.tickets.is_empty() && merging.subscriptions.is_empty());

@@ -39,6 +39,11 @@ mod pdus;
 #[cfg(feature = "a1")]
 mod policies;
 mod port;
+mod quotas;
+mod refusal;
+mod rest_records;
+mod rights;
+mod share_audit;
 mod shared_subscriptions;
 mod sharing;
 mod subscribing;
@@ -48,14 +53,17 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use audit::AuditLog;
 use ferric::e2::{Indication, Node, NodeId, RequestEvent, SubscriptionId, Ticket};
 use ferric::e2ap::{RicIndicationType, Version};
 use ferric::link::{Address, Class, Config, Framing, Listener, MemoryBudget};
 use ferric::server::{Iapp, IappContext, IappEvent, Server, ServerConfig};
 use iapp_rest::{Job, add_iapp};
-use rest::RequestQueue;
+use log_lines::Host;
+use rest::{RateLimit, RequestQueue};
 use rmr::{CONTROL_PORT, Header, MessageType, TableReader, message};
 use tracing::{info, warn};
 
@@ -69,8 +77,14 @@ use merging::Merging;
 use pdus::Reference;
 pub use port::Health;
 use port::Port;
+use quotas::{ControlQuota, MAX_SHARES, Refusals, Shares, TABLES_PER_SECOND};
+use rest_records::Records;
+use rights::Access;
+pub(crate) use rights::Sender;
+pub use rights::{NamedXapp, RmrEntry, RmrPeer};
+use share_audit::ShareAudit;
 use sharing::Sharing;
-use subscribing::{Owner, Records};
+use subscribing::Way;
 
 /// How often xApps are asked for their health.
 pub const HEALTH_PERIOD: Duration = Duration::from_secs(15);
@@ -80,12 +94,16 @@ const BUDGET_OCTETS: usize = 256 << 20;
 const MESSAGE_OVERHEAD_OCTETS: usize = 16 << 10;
 
 /// Where xApps connect over RMR.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct MessagingConfig {
     /// The address: `tcp://`.
     pub address: Address,
     /// Records for the route tables of xApps beside those of the RIC, such as `mse|30000|-1|other-xapp:4560`.
     pub routes: Vec<String>,
+    /// What each xApp may do; one that no rule names may do nothing. `None`: every xApp may do everything.
+    pub rights: Option<Vec<RmrEntry>>,
+    /// The audit log that takes what xApps subscribe to. Default: none.
+    pub audit: Option<AuditLog>,
 }
 
 impl MessagingConfig {
@@ -176,9 +194,12 @@ impl MessagingSetup {
         let links = Links::new(listener, self.link, self.limits, helpers, log).map_err(system)?;
         server.wake_iapps_on(links.descriptor())?;
         let port = Port::new(server.iapp_waker()?);
+        let MessagingConfig { routes, rights, audit, .. } = self.config;
+        let access = Access { rules: rights.map(Arc::from), named: Vec::new() };
         let waker = server.iapp_waker()?;
         let sharing = self.group.map(|group| Sharing::new(group, &address, waker));
-        let mut messaging = Messaging { sharing, ..Messaging::new(links, port.clone(), self.config.routes) };
+        let messaging = Messaging::new(links, port.clone(), routes, access, ShareAudit(audit));
+        let mut messaging = Messaging { sharing, ..messaging };
         messaging.share_routes();
         let queue = add_iapp(server, messaging)?;
         Ok(MessagingHandle { address, queue, port })
@@ -211,6 +232,16 @@ impl MessagingHandle {
         self.port.watch(endpoints);
     }
 
+    /// Replaces the xApps that rules of rights may name.
+    pub fn set_named(&self, xapps: Vec<NamedXapp>) {
+        self.port.set_named(xapps);
+    }
+
+    /// Replaces the rights of xApps. Subscriptions of xApps that have no right to them any more end.
+    pub fn set_rights(&self, rights: Option<Vec<RmrEntry>>) {
+        self.port.set_rights(rights);
+    }
+
     /// What an endpoint has answered last; `None` if it was not asked, or has not answered.
     #[must_use]
     pub fn health(&self, endpoint: &str) -> Option<Health> {
@@ -231,6 +262,8 @@ struct ReplyTo {
 struct PendingControl {
     reply: ReplyTo,
     reference: Reference,
+    sender: Sender,
+    octets: usize,
 }
 
 /// Where the indications of a subscription go that have one subscription id.
@@ -248,7 +281,7 @@ pub(crate) struct Messaging {
     /// Nodes by their name, with the version of E2AP, and their names.
     nodes: HashMap<String, (NodeId, Version)>,
     names: HashMap<NodeId, String>,
-    merging: Merging<Owner>,
+    merging: Merging<subscribing::Owner>,
     /// Of the subscriptions in `merging` that are active.
     routes: HashMap<SubscriptionId, Vec<Route>>,
     /// Subscriptions by REST.
@@ -270,6 +303,14 @@ pub(crate) struct Messaging {
     watched: HashMap<String, (EndpointId, Option<ConnectionId>)>,
     port: Port,
     alarms: AlarmTraffic,
+    access: Access,
+    audit: ShareAudit,
+    /// The shares of subscriptions that each sender has, and the number of the last one over RMR.
+    shares: Shares,
+    last_share: u64,
+    control_quota: ControlQuota,
+    table_requests: RateLimit<Host>,
+    refusals: Refusals,
     #[cfg(feature = "a1")]
     policies: policies::Policies,
     #[cfg(feature = "a1")]
@@ -277,7 +318,7 @@ pub(crate) struct Messaging {
 }
 
 impl Messaging {
-    fn new(links: Links, port: Port, table_records: Vec<String>) -> Self {
+    fn new(links: Links, port: Port, table_records: Vec<String>, access: Access, audit: ShareAudit) -> Self {
         let table = TableReader::new(links.own_names());
         let mut messaging = Messaging {
             links,
@@ -298,6 +339,13 @@ impl Messaging {
             watched: HashMap::new(),
             port,
             alarms: AlarmTraffic::default(),
+            access,
+            audit,
+            shares: Shares::new("subscriptions", MAX_SHARES),
+            last_share: 0,
+            control_quota: ControlQuota::default(),
+            table_requests: RateLimit::new(TABLES_PER_SECOND),
+            refusals: Refusals::default(),
             #[cfg(feature = "a1")]
             policies: policies::Policies::default(),
             #[cfg(feature = "a1")]
@@ -346,8 +394,8 @@ impl Messaging {
         let (subscription, own_id) = (active.subscription, i32::from(active.request_id.instance));
         let mut ways = BTreeMap::<i32, Vec<EndpointId>>::new();
         for holder in &merged.holders {
-            let shared = match (&holder.owner, &self.sharing) {
-                (Owner::Shared { record, xapp_instance }, Some(sharing)) => {
+            let shared = match (&holder.owner.way, &self.sharing) {
+                (Way::Shared { record, xapp_instance }, Some(sharing)) => {
                     sharing.subscriptions.share_id(record, *xapp_instance)
                 }
                 _ => None,
@@ -387,13 +435,15 @@ impl Messaging {
             RequestEvent::SubscriptionResumed { subscription, node, .. } => {
                 if let Some(id) = self.merging.find(*subscription) {
                     self.merging.move_to(id, *node);
+                    self.end_without_right(&[id], ric);
                 }
             }
             RequestEvent::SubscriptionEnded { subscription, end } => self.subscription_ended(*subscription, *end),
             RequestEvent::Controlled { ticket, outcome } => {
-                if let Some(PendingControl { reply, reference }) = self.controls.remove(ticket)
-                    && let Some(answer) = pdus::control_answer(&reference, outcome)
-                {
+                let Some(control) = self.controls.remove(ticket) else { return };
+                let PendingControl { reply, reference, sender, octets } = control;
+                self.control_quota.ended(sender, octets);
+                if let Some(answer) = pdus::control_answer(&reference, outcome) {
                     self.answer(&reply, i32::from(reference.request_id.instance), &answer);
                 }
             }
@@ -441,7 +491,7 @@ impl Iapp for Messaging {
             match event {
                 LinkEvent::Message(connection, octets) => self.message(connection, &octets, ric),
                 LinkEvent::Closed(connection) => {
-                    self.controls.retain(|_, of| of.reply.connection != connection);
+                    // its controls stay until their outcome: they count as long as they occupy the RIC
                     self.forget_connection(connection);
                     self.table_readers.remove(&connection);
                 }
@@ -459,6 +509,7 @@ impl Iapp for Messaging {
                 LinkEvent::Tick => {
                     // not for each registration: a table may be long
                     self.take_registrations();
+                    self.take_access(ric);
                     self.tick();
                     self.find_reachable();
                     self.end_passed_on();

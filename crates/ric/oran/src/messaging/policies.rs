@@ -15,7 +15,7 @@ use rmr::{Header, Message, MessageType};
 use serde_json::Value;
 use tracing::{info, warn};
 
-use super::links::{ConnectionId, EndpointId};
+use super::links::{ConnectionId, EndpointId, Purpose};
 use super::{Messaging, MessagingHandle};
 use crate::a1::{A1, Operation, PolicyLink, PolicyRequest, QUERIES_PER_SECOND};
 
@@ -166,7 +166,7 @@ impl Messaging {
                 continue;
             }
             if !is_known {
-                let outbox = Outbox { endpoint: self.links.hold(&name), waiting: BTreeMap::new() };
+                let outbox = Outbox { endpoint: self.links.hold(&name, Purpose::Policies), waiting: BTreeMap::new() };
                 self.policies.outboxes.insert(name.clone(), outbox);
             }
             let OwnedRequest { operation, ref key, ref payload, octets } = *request;
@@ -182,7 +182,7 @@ impl Messaging {
         if !outbox.waiting.is_empty() && self.links.log().allow_important(Host::Unknown) {
             warn!("A1: {} policies are lost for the xApp at {name}: it cannot be reached", outbox.waiting.len());
         }
-        self.links.release(outbox.endpoint);
+        self.links.release(outbox.endpoint, Purpose::Policies);
     }
 
     /// Handles what an xApp says of a policy.

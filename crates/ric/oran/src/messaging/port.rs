@@ -13,6 +13,7 @@ use super::alarms::{AlarmCounts, AlarmSink, MAX_WAITING};
 use super::enrichment::EnrichmentInbox;
 #[cfg(feature = "a1")]
 use super::policies::OwnedRequest;
+use super::rights::{NamedXapp, RmrEntry};
 #[cfg(feature = "a1")]
 use crate::a1::WeakA1;
 
@@ -44,6 +45,10 @@ struct State {
     lost_alarms: u64,
     alarm_sink: Option<Arc<dyn AlarmSink>>,
     alarm_counts: AlarmCounts,
+    /// The xApps that rules of rights may name, if they have changed.
+    named: Option<Vec<NamedXapp>>,
+    /// The rights of xApps, if they have changed.
+    rights: Option<Option<Vec<RmrEntry>>>,
     #[cfg(feature = "a1")]
     policies: VecDeque<OwnedRequest>,
     #[cfg(feature = "a1")]
@@ -135,6 +140,22 @@ impl Port {
 
     pub fn alarm_counts(&self) -> AlarmCounts {
         self.state().alarm_counts
+    }
+
+    pub fn set_named(&self, xapps: Vec<NamedXapp>) {
+        self.state().named = Some(xapps);
+        self.waker.wake();
+    }
+
+    pub fn set_rights(&self, rights: Option<Vec<RmrEntry>>) {
+        self.state().rights = Some(rights);
+        self.waker.wake();
+    }
+
+    /// The named xApps and the rights, if they have changed.
+    pub fn take_access(&self) -> (Option<Vec<NamedXapp>>, Option<Option<Vec<RmrEntry>>>) {
+        let mut state = self.state();
+        (state.named.take(), state.rights.take())
     }
 
     pub fn health(&self, endpoint: &str) -> Option<Health> {

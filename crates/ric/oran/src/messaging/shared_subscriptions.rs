@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use ferric::e2::{Misuse, SubscriptionSpec};
@@ -18,10 +19,13 @@ use rmr::{Header, NO_SUBSCRIPTION};
 use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
 
-use super::links::{ConnectionId, EndpointId, UNREACHABLE};
-use super::merging::{Active, Holder, MergedId};
+use super::links::{ConnectionId, EndpointId, Purpose, UNREACHABLE};
+use super::merging::{Active, MergedId};
 use super::pdus::{self, Answer, Reference, SubscriptionContent};
-use super::subscribing::{Accepted, Fault, Owner, Refused, check_room};
+use super::refusal::Refusal;
+use super::rest_records::{Accepted, check_room};
+use super::rights::Sender;
+use super::subscribing::{Fault, NewShare, Owner, Way};
 use super::{Messaging, ReplyTo};
 use crate::group::{self, NODE, SUBSCRIPTION};
 use crate::subscription::NOTIFICATION_PATH;
@@ -314,15 +318,12 @@ impl Messaging {
     pub(super) fn subscribe_shared(
         &mut self,
         reply: ReplyTo,
-        endpoint: String,
+        sender: Sender,
         pdu: &[u8],
         ric: &mut IappContext<'_>,
-    ) -> Result<(), (ReplyTo, String)> {
+    ) -> Result<(), Refusal> {
+        let endpoint = sender.endpoint().ok_or(Refusal::NoPort)?;
         let meid = reply.meid.clone();
-        let address = self.links.ends(reply.connection).and_then(|(_, _, address)| address);
-        let Some(host) = address.map(|address| address.to_canonical()) else {
-            return Err((reply, "its host is unknown".to_owned()));
-        };
         let of_other = || {
             let sharing = self.sharing.as_ref()?;
             Some(group::read::<group::NodeEntry>(&*sharing.entries, &format!("{NODE}{meid}"))?.e2ap)
@@ -330,17 +331,13 @@ impl Messaging {
         let e2ap = self.node(&meid).map(|(_, version)| group::major(version)).or_else(of_other).unwrap_or(2);
         let (transaction, data) = (reply.transaction.clone(), reply.data.clone());
         let request = RmrRequest { meid, endpoint, e2ap, pdu: pdu.to_vec(), transaction, data };
-        let noted = self.check_node(&request.meid).and_then(|()| self.note_request(Request::Rmr(request), host));
-        match noted {
-            Ok(id) => {
-                if let Some(subscriptions) = self.subscriptions() {
-                    subscriptions.replies.insert(id.clone(), reply);
-                }
-                self.set_up_subscription(&id, ric);
-                Ok(())
-            }
-            Err(problem) => Err((reply, problem.detail().to_owned())),
+        let noted = self.check_node(&request.meid).and_then(|()| self.note_request(Request::Rmr(request), sender.host));
+        let id = noted.map_err(|problem| Refusal::Endpoints(problem.detail().to_owned()))?;
+        if let Some(subscriptions) = self.subscriptions() {
+            subscriptions.replies.insert(id.clone(), reply);
         }
+        self.set_up_subscription(&id, ric);
+        Ok(())
     }
 
     /// Takes a request that another RIC has changed.
@@ -387,14 +384,14 @@ impl Messaging {
                 continue;
             }
             let Some((function, spec)) = record.request.content(share.xapp_instance) else { continue };
-            let endpoint = record.request.endpoint().map(|endpoint| self.links.hold(&endpoint));
-            let owner = Owner::Shared { record: id.to_owned(), xapp_instance: share.xapp_instance };
-            if let Err(refused) = self.subscribe(node, function, spec, Holder { endpoint, owner }, ric) {
-                let Refused { holder, misuse } = *refused;
-                self.shared_failed(id, share.xapp_instance, &Fault::of_misuse(misuse));
-                if let Some(endpoint) = holder.endpoint {
-                    self.links.release(endpoint);
-                }
+            let endpoint = record.request.endpoint();
+            let port = endpoint.as_ref().and_then(|endpoint| endpoint.rsplit_once(':')?.1.parse().ok());
+            let way = Way::Shared { record: id.to_owned(), xapp_instance: share.xapp_instance };
+            let sender = Sender::new(record.host, port);
+            let owner = Owner { sender, share: format!("{id}/{}", share.xapp_instance), way };
+            let new = NewShare { node, function, spec: Arc::new(spec), owner, endpoint };
+            if let Err(refusal) = self.subscribe(new, ric) {
+                self.shared_failed(id, share.xapp_instance, &Fault::of_refusal(&refusal));
             }
         }
     }
@@ -406,7 +403,8 @@ impl Messaging {
         for ((_, xapp_instance), merged) in placed {
             self.remove_shares(
                 merged,
-                |holder| matches!(&holder.owner, Owner::Shared { record, xapp_instance: of } if record == id && *of == xapp_instance),
+                |holder| matches!(&holder.owner.way, Way::Shared { record, xapp_instance: of } if record == id && *of == xapp_instance),
+                "deleted, or moved with its node",
                 ric,
             );
         }
@@ -501,7 +499,7 @@ impl Messaging {
         }
         .write(payload.len(), &mut message);
         message.extend_from_slice(&payload);
-        let endpoint = self.links.hold(&request.endpoint);
+        let endpoint = self.links.hold(&request.endpoint, Purpose::Indications);
         if let Some(all) = self.subscriptions() {
             all.unsent.push(Unsent { endpoint, message, since: Instant::now(), on: None });
         }
@@ -520,7 +518,7 @@ impl Messaging {
             let is_done = unsent.on.is_some() && links.established(unsent.endpoint) == unsent.on;
             let is_over = is_done || unsent.since.elapsed() >= UNREACHABLE;
             if is_over {
-                links.release(unsent.endpoint);
+                links.release(unsent.endpoint, Purpose::Indications);
             }
             !is_over
         });
@@ -604,9 +602,8 @@ impl Messaging {
 }
 
 impl Fault {
-    fn of_misuse(misuse: Misuse) -> Self {
-        let (text, cause) = (misuse.to_string(), super::incoming::cause_of(misuse));
-        let is_node_lost = misuse == Misuse::UnknownNode;
-        Fault { text, source: "SUBMGR", is_timeout: false, cause, is_node_lost }
+    fn of_refusal(refusal: &Refusal) -> Self {
+        let is_node_lost = *refusal == Refusal::Misuse(Misuse::UnknownNode);
+        Fault { text: refusal.to_string(), source: "SUBMGR", is_timeout: false, cause: refusal.cause(), is_node_lost }
     }
 }

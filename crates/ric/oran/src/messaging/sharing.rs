@@ -16,8 +16,9 @@ use log_lines::{Host, escaped};
 use rmr::{Header, Message, MessageType};
 use tracing::warn;
 
-use super::links::{ConnectionId, EndpointId};
+use super::links::{ConnectionId, EndpointId, Purpose};
 use super::pdus::{self, Reference};
+use super::rights::Sender;
 use super::shared_subscriptions::Subscriptions;
 use super::{Messaging, MessagingConfig, ReplyTo, endpoint_name};
 use crate::group::{self, GroupConfig, NODE, NodeEntry, RIC, ROUTES, RicEntry, SUBSCRIPTION, SharedEntries};
@@ -191,10 +192,10 @@ impl Messaging {
             return;
         }
         if let Some((_, endpoint)) = sharing.rics.remove(name) {
-            self.links.release(endpoint);
+            self.links.release(endpoint, Purpose::Rics);
         }
         if let (Some(RicEntry { rmr }), Some(sharing)) = (entry, &mut self.sharing) {
-            let endpoint = self.links.hold(&rmr);
+            let endpoint = self.links.hold(&rmr, Purpose::Rics);
             sharing.rics.insert(name.to_owned(), (rmr, endpoint));
         }
     }
@@ -240,8 +241,8 @@ impl Messaging {
         let Some((rmr, of_ric)) = sharing.rics.values_mut().find(|(_, of_ric)| *of_ric == endpoint) else {
             return false;
         };
-        self.links.release(endpoint);
-        *of_ric = self.links.hold(rmr);
+        self.links.release(endpoint, Purpose::Rics);
+        *of_ric = self.links.hold(rmr, Purpose::Rics);
         true
     }
 
@@ -252,14 +253,15 @@ impl Messaging {
     }
 
     /// The xApp that has sent a control which another RIC has passed on.
-    pub(super) fn first_sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<String> {
+    pub(super) fn first_sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<Sender> {
         let sharing = self.sharing.as_ref().filter(|_| message.transaction.starts_with(PASSED_ON))?;
         let (_, _, address) = self.links.ends(connection)?;
         let host = address?.to_canonical().to_string();
         let is_of_ric = |(rmr, _): &(String, EndpointId)| {
             rmr.rsplit_once(':').is_some_and(|(of_ric, _)| of_ric.trim_matches(['[', ']']) == host)
         };
-        sharing.rics.values().any(is_of_ric).then(|| message.source_address().to_owned())
+        let is_passed_on = sharing.rics.values().any(is_of_ric);
+        Sender::named(message.source_address()).filter(|_| is_passed_on)
     }
 
     /// Passes a control on to the RIC of its node. Returns whether that is another one.

@@ -1,36 +1,45 @@
-//! Subscriptions of xApps, by REST and over RMR.
+//! Shares of subscriptions of xApps, by REST and over RMR: who may have them, what becomes of them.
 
-use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use ferric::e2::{Misuse, NodeId, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
-use ferric::e2ap::{Cause, RanFunctionId, RicActionId, RicRequestId};
+use ferric::e2::{NodeId, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use ferric::e2ap::{Cause, CauseMisc, RanFunctionId, RicActionId, RicRequestId};
 use ferric::server::IappContext;
 use log_lines::Host;
-use rest::{Problem, StatusCode};
 use rmr::NO_SUBSCRIPTION;
-use tracing::{info, warn};
+use tracing::warn;
 
-use super::links::EndpointId;
+use super::links::{EndpointId, Purpose};
 use super::merging::{Active, Holder, Merged, MergedId};
 use super::pdus::{self, Reference};
+use super::refusal::Refusal;
+use super::rights::Sender;
+use super::share_audit::AskedShare;
 use super::{Messaging, ReplyTo};
-use crate::subscription::document::{Instance, Notification, Overview, Params};
-use crate::subscription::{MAX_OF_HOST_PERCENT, MAX_SUBSCRIPTIONS, NOTIFICATION_PATH};
+use crate::subscription::document::{Instance, Overview};
 
 /// Whose a share of a subscription is.
 #[derive(Debug)]
-pub(super) enum Owner {
-    /// That of a record of REST.
+pub(super) struct Owner {
+    /// Who has requested it.
+    pub sender: Sender,
+    /// Its name in the audit log.
+    pub share: String,
+    /// How it was requested.
+    pub way: Way,
+}
+
+/// How a share was requested.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// By a record of REST.
     Rest {
         /// The record.
         record: u64,
         /// The xApp's number for it.
         xapp_instance: u16,
     },
-    /// That of a message.
+    /// By a message.
     Rmr {
         /// To whom the answer goes, until it was sent.
         reply: Option<ReplyTo>,
@@ -46,78 +55,28 @@ pub(super) enum Owner {
     },
 }
 
-/// A subscription by REST: several of the RIC.
-struct Record {
-    /// Its id in REST.
-    id: String,
-    params: Arc<Params>,
-    /// The host of the client.
-    host: IpAddr,
-    shares: HashMap<u16, MergedId>,
-}
-
-/// The subscriptions by REST.
-pub(super) struct Records {
-    all: HashMap<u64, Record>,
-    /// When the RIC began, which tells its ids from those of its former life.
-    begun: u64,
-    last: u64,
-}
-
-impl Default for Records {
-    fn default() -> Self {
-        let begun = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Records { all: HashMap::new(), begun, last: 0 }
+impl Owner {
+    fn is_rmr(&self) -> bool {
+        matches!(self.way, Way::Rmr { .. })
     }
 }
 
-impl Records {
-    fn named(&self, id: &str) -> Option<u64> {
-        self.all.iter().find(|(_, record)| record.id == id).map(|(number, _)| *number)
-    }
-
-    fn equal(&self, params: &Params) -> Option<u64> {
-        self.all.iter().find(|(_, record)| *record.params == *params).map(|(number, _)| *number)
-    }
+/// A request to subscribe over RMR.
+pub(super) struct RmrRequest {
+    pub sender: Sender,
+    pub reply: ReplyTo,
+    pub reference: Reference,
+    pub function: RanFunctionId,
 }
 
-/// Refuses a client beyond its share, with the hosts of all subscriptions.
-pub(super) fn check_room(hosts: impl Iterator<Item = IpAddr>, host: IpAddr) -> Result<(), Problem> {
-    let (mut count, mut of_host) = (0, 0);
-    for other in hosts {
-        count += 1;
-        of_host += usize::from(other == host);
-    }
-    let limit_of_host = MAX_SUBSCRIPTIONS * MAX_OF_HOST_PERCENT / 100;
-    if count >= MAX_SUBSCRIPTIONS || of_host >= limit_of_host {
-        return Err(Problem::unavailable(format!(
-            "there are {count} subscriptions, {of_host} of this host; \
-             {MAX_SUBSCRIPTIONS} and {limit_of_host} are allowed: delete some"
-        )));
-    }
-    Ok(())
-}
-
-/// A request to subscribe by REST that was accepted.
-#[derive(Clone, Debug)]
-pub(crate) struct Accepted {
-    /// Its id in REST.
-    pub id: String,
-    /// Its record, unless several RICs have it.
-    own: Option<(u64, NodeId)>,
-}
-
-impl Accepted {
-    /// A request that several RICs have.
-    pub fn shared(id: String) -> Self {
-        Accepted { id, own: None }
-    }
-}
-
-/// A share that the RIC has refused.
-pub(super) struct Refused {
-    pub holder: Holder<Owner>,
-    pub misuse: Misuse,
+/// A share that is asked for.
+pub(super) struct NewShare {
+    pub node: NodeId,
+    pub function: RanFunctionId,
+    pub spec: Arc<SubscriptionSpec>,
+    pub owner: Owner,
+    /// Where its indications go.
+    pub endpoint: Option<String>,
 }
 
 /// Why a subscription has no effect, for an xApp.
@@ -130,19 +89,52 @@ pub(super) struct Fault {
 }
 
 impl Messaging {
+    /// Refuses what a sender has no right to.
+    pub(super) fn check_right(
+        &self,
+        sender: Sender,
+        (node, function): (NodeId, RanFunctionId),
+        spec: &SubscriptionSpec,
+        ric: &IappContext<'_>,
+    ) -> Result<(), Refusal> {
+        let (Some(rights), Some(node)) = (self.access.rights_of(sender), ric.node(node)) else { return Ok(()) };
+        let kinds = spec.actions.iter().map(|action| action.kind);
+        rights.may_subscribe(node, function, kinds).map_err(|lacking| Refusal::Right { sender, lacking })
+    }
+
+    /// Refuses what there is no room for.
+    pub(super) fn check_room(&self, sender: Sender, endpoint: Option<&str>) -> Result<(), Refusal> {
+        endpoint.map_or(Ok(()), |endpoint| self.links.check_room(endpoint)).map_err(Refusal::Endpoints)?;
+        self.shares.check(sender, 1).map_err(Refusal::Quota)
+    }
+
     /// Adds a share of a subscription, and subscribes if it is the first one.
-    ///
-    /// # Errors
-    /// If the RIC refuses it, with the share.
-    pub(super) fn subscribe(
-        &mut self,
-        node: NodeId,
-        function: RanFunctionId,
-        spec: SubscriptionSpec,
-        holder: Holder<Owner>,
-        ric: &mut IappContext<'_>,
-    ) -> Result<(), Box<Refused>> {
-        let spec = Arc::new(spec);
+    pub(super) fn subscribe(&mut self, new: NewShare, ric: &mut IappContext<'_>) -> Result<(), Refusal> {
+        let sender = new.owner.sender;
+        let mut checked = self.check_right(sender, (new.node, new.function), &new.spec, ric);
+        if checked.is_ok() {
+            if let Some(repeated) = self.repeated(&new) {
+                self.answer_again(repeated, new.owner);
+                return Ok(());
+            }
+            checked = self.check_room(sender, new.endpoint.as_deref());
+        }
+        let rights = self.access.rights_of(sender);
+        let asked = AskedShare {
+            sender,
+            by: if new.owner.is_rmr() { "rmr" } else { "rest" },
+            share: &new.owner.share,
+            node: self.names.get(&new.node).map_or("", String::as_str),
+            function: new.function.0,
+            actions: new.spec.actions.len(),
+            rights: rights.as_deref(),
+        };
+        self.audit.asked(&asked, checked.as_ref().err().map(Refusal::to_string).as_deref());
+        checked?;
+        self.shares.take(sender, 1).map_err(Refusal::Quota)?;
+        let NewShare { node, function, spec, owner, endpoint } = new;
+        let endpoint = endpoint.map(|endpoint| self.links.hold(&endpoint, Purpose::Indications));
+        let holder = Holder { endpoint, owner };
         if let Some(id) = self.merging.equal(node, function, &spec) {
             self.note_share(&holder.owner, id);
             let Some(merged) = self.merging.get_mut(id) else { return Ok(()) };
@@ -164,23 +156,70 @@ impl Messaging {
                 }
                 Ok(())
             }
-            Err(misuse) => Err(Box::new(Refused { holder, misuse })),
+            Err(misuse) => {
+                self.release(&holder, &misuse.to_string());
+                Err(Refusal::Misuse(misuse))
+            }
         }
     }
 
+    /// The share over RMR that a request repeats: that of the same xApp in an equal subscription.
+    fn repeated(&mut self, new: &NewShare) -> Option<(MergedId, usize)> {
+        let NewShare { node, function, spec, owner, .. } = new;
+        let id = self.merging.equal(*node, *function, spec).filter(|_| owner.is_rmr())?;
+        let holders = &self.merging.get_mut(id)?.holders;
+        let is_it = |holder: &Holder<Owner>| holder.owner.is_rmr() && holder.owner.sender == owner.sender;
+        Some((id, holders.iter().position(is_it)?))
+    }
+
+    /// Answers a request that repeats one, now or with the answer to the first.
+    fn answer_again(&mut self, (id, at): (MergedId, usize), new: Owner) {
+        let Some(merged) = self.merging.get_mut(id) else { return };
+        merged.holders[at].owner.way = new.way;
+        if let Some(active) = merged.active.clone() {
+            self.report_active(id, at, &active);
+        }
+    }
+
+    /// Gives back what a share has that is no more.
+    fn release(&mut self, holder: &Holder<Owner>, why: &str) {
+        if let Some(endpoint) = holder.endpoint {
+            self.links.release(endpoint, Purpose::Indications);
+        }
+        let Owner { sender, share, .. } = &holder.owner;
+        self.shares.give_back(*sender, 1);
+        self.audit.outcome(share, *sender, why);
+    }
+
+    /// Subscribes for a request over RMR.
+    pub(super) fn subscribe_rmr(
+        &mut self,
+        node: NodeId,
+        request: RmrRequest,
+        spec: SubscriptionSpec,
+        ric: &mut IappContext<'_>,
+    ) -> Result<(), Refusal> {
+        let RmrRequest { sender, reply, reference, function } = request;
+        let endpoint = Some(sender.endpoint().ok_or(Refusal::NoPort)?);
+        self.last_share += 1;
+        let share = format!("rmr-{}", self.last_share);
+        let owner = Owner { sender, share, way: Way::Rmr { reply: Some(reply), reference } };
+        self.subscribe(NewShare { node, function, spec: Arc::new(spec), owner, endpoint }, ric)
+    }
+
     fn note_share(&mut self, owner: &Owner, id: MergedId) {
-        match owner {
-            Owner::Rest { record, xapp_instance } => {
+        match &owner.way {
+            Way::Rest { record, xapp_instance } => {
                 if let Some(record) = self.records.all.get_mut(record) {
                     record.shares.insert(*xapp_instance, id);
                 }
             }
-            Owner::Shared { record, xapp_instance } => {
+            Way::Shared { record, xapp_instance } => {
                 if let Some(sharing) = &mut self.sharing {
                     sharing.subscriptions.place(record, *xapp_instance, id);
                 }
             }
-            Owner::Rmr { .. } => {}
+            Way::Rmr { .. } => {}
         }
     }
 
@@ -214,33 +253,24 @@ impl Messaging {
     /// Tells an xApp that its share is active.
     fn report_active(&mut self, id: MergedId, at: usize, active: &Active) {
         let Some(holder) = self.merging.get_mut(id).and_then(|merged| merged.holders.get_mut(at)) else { return };
-        match &mut holder.owner {
-            Owner::Rest { record, xapp_instance } => {
+        self.audit.outcome(&holder.owner.share, holder.owner.sender, "active");
+        match &mut holder.owner.way {
+            Way::Rest { record, xapp_instance } => {
                 let (record, xapp_instance) = (*record, *xapp_instance);
                 let instance = Instance::active(xapp_instance, active.request_id.instance.into(), &active.not_admitted);
                 self.notify(record, instance);
             }
-            Owner::Shared { record, xapp_instance } => {
+            Way::Shared { record, xapp_instance } => {
                 let (record, xapp_instance) = (record.clone(), *xapp_instance);
                 self.shared_active(&record, xapp_instance, active);
             }
-            Owner::Rmr { reply, reference } => {
+            Way::Rmr { reply, reference } => {
                 let answer =
                     pdus::subscription_response(reference, active.request_id, &active.admitted, &active.not_admitted);
                 if let (Some(reply), Some(answer)) = (reply.take(), answer) {
                     self.answer(&reply, i32::from(active.request_id.instance), &answer);
                 }
             }
-        }
-    }
-
-    /// Posts a notification to the xApp of a record.
-    fn notify(&self, record: u64, instance: Instance) {
-        let Some(record) = self.records.all.get(&record) else { return };
-        let client = &record.params.client_endpoint;
-        let document = Notification { id: record.id.clone(), instances: vec![instance] };
-        if let (Some(port), Ok(document)) = (client.http_port, serde_json::to_value(document)) {
-            self.links.helpers().notify(&client.host, port, NOTIFICATION_PATH, document);
         }
     }
 
@@ -266,19 +296,17 @@ impl Messaging {
     fn fail(&mut self, id: MergedId, fault: &Fault) {
         let Some(merged) = self.merging.remove(id) else { return };
         let actions: Vec<_> = merged.spec.actions.iter().map(|action| action.id).collect();
-        for Holder { endpoint, owner } in merged.holders {
-            if let Some(endpoint) = endpoint {
-                self.links.release(endpoint);
-            }
-            match owner {
-                Owner::Rest { record, xapp_instance } => {
+        for holder in merged.holders {
+            self.release(&holder, &fault.text);
+            match holder.owner.way {
+                Way::Rest { record, xapp_instance } => {
                     self.notify(record, Instance::failed(xapp_instance, &fault.text, fault.source, fault.is_timeout));
                     if let Some(record) = self.records.all.get_mut(&record) {
                         record.shares.remove(&xapp_instance);
                     }
                 }
-                Owner::Shared { record, xapp_instance } => self.shared_failed(&record, xapp_instance, fault),
-                Owner::Rmr { reply, reference } => {
+                Way::Shared { record, xapp_instance } => self.shared_failed(&record, xapp_instance, fault),
+                Way::Rmr { reply, reference } => {
                     let answer = pdus::subscription_failure(&reference, fault.cause, &actions);
                     if let (Some(reply), Some(answer)) = (reply, answer) {
                         self.answer(&reply, NO_SUBSCRIPTION, &answer);
@@ -298,17 +326,16 @@ impl Messaging {
         let _ = ric.unsubscribe(subscription);
     }
 
-    /// Removes shares of a subscription.
+    /// Removes shares of a subscription, for a reason.
     pub(super) fn remove_shares(
         &mut self,
         id: MergedId,
         is_removed: impl FnMut(&Holder<Owner>) -> bool,
+        why: &str,
         ric: &mut IappContext<'_>,
     ) {
-        let (endpoints, is_unused) = self.merging.remove_shares(id, is_removed);
-        for endpoint in endpoints {
-            self.links.release(endpoint);
-        }
+        let (holders, is_unused) = self.merging.remove_shares(id, is_removed);
+        holders.iter().for_each(|holder| self.release(holder, why));
         if is_unused {
             self.end(id, ric);
         } else {
@@ -319,7 +346,7 @@ impl Messaging {
     /// Removes a share that was requested over RMR. Returns whether there is one.
     pub(super) fn unsubscribe_rmr(
         &mut self,
-        endpoint: &str,
+        sender: Sender,
         request_id: RicRequestId,
         function: RanFunctionId,
         ric: &mut IappContext<'_>,
@@ -329,10 +356,7 @@ impl Messaging {
             // xApps of the platform know the instance only
             merged.function == function && active.is_some_and(|of| of.request_id.instance == request_id.instance)
         };
-        let links = &self.links;
-        let is_own = |holder: &Holder<Owner>| {
-            matches!(holder.owner, Owner::Rmr { .. }) && holder.endpoint.is_some_and(|of| links.name(of) == endpoint)
-        };
+        let is_own = |holder: &Holder<Owner>| holder.owner.is_rmr() && holder.owner.sender == sender;
         let mut found = None;
         for id in self.merging.with_share(is_own) {
             if self.merging.get_mut(id).is_some_and(|merged| is_meant(merged)) {
@@ -340,15 +364,16 @@ impl Messaging {
             }
         }
         let Some(id) = found else { return false };
-        let endpoint = self.links.endpoint(endpoint);
-        self.remove_shares(id, |holder| matches!(holder.owner, Owner::Rmr { .. }) && holder.endpoint == endpoint, ric);
+        self.audit.deletion(sender, "rmr", &request_id.instance.to_string(), None);
+        self.remove_shares(id, is_own, "deleted", ric);
         true
     }
 
     /// Removes all shares of an xApp that cannot be reached.
     pub(super) fn remove_endpoint(&mut self, endpoint: EndpointId, ric: &mut IappContext<'_>) {
-        let ids = self.merging.with_share(|holder| holder.endpoint == Some(endpoint));
-        if self.links.log().allow_important(Host::Unknown) {
+        let is_removed = |holder: &Holder<Owner>| holder.endpoint == Some(endpoint);
+        let ids = self.merging.with_share(is_removed);
+        if !ids.is_empty() && self.links.log().allow_important(Host::Unknown) {
             warn!(
                 "the xApp at {} could not be reached for {} s: {} of its subscriptions are deleted",
                 self.links.name(endpoint),
@@ -357,127 +382,87 @@ impl Messaging {
             );
         }
         for id in ids {
-            let (mut removed, mut removed_shared) = (Vec::new(), Vec::new());
-            let is_removed = |holder: &Holder<Owner>| {
-                let is_removed = holder.endpoint == Some(endpoint);
-                match (is_removed, &holder.owner) {
-                    (true, Owner::Rest { record, xapp_instance }) => removed.push((*record, *xapp_instance)),
-                    (true, Owner::Shared { record, .. }) => removed_shared.push(record.clone()),
-                    _ => {}
-                }
-                is_removed
-            };
-            self.remove_shares(id, is_removed, ric);
-            self.delete_unreachable(removed_shared, ric);
-            for (number, xapp_instance) in removed {
-                if let Some(record) = self.records.all.get_mut(&number) {
-                    record.shares.remove(&xapp_instance);
-                    if record.shares.is_empty() {
-                        self.records.all.remove(&number);
-                    }
-                }
+            for (record, xapp_instance) in self.rest_shares(id, is_removed) {
+                self.forget_rest_share(record, xapp_instance);
             }
+            let shared = self.shared_shares(id, is_removed).into_iter().map(|(record, _)| record).collect();
+            self.remove_shares(id, is_removed, "deleted: the xApp could not be reached", ric);
+            self.delete_unreachable(shared, ric);
         }
     }
 
-    /// Accepts a request to subscribe by REST. Returns it with its id; [`Messaging::request_shares`] then does what it asks for.
-    /// A request that equals an earlier one is that one.
-    ///
-    /// # Errors
-    /// If there is no such node, no room, or another request with this id.
-    pub(crate) fn accept(&mut self, params: Params, host: IpAddr) -> Result<Accepted, Problem> {
-        if self.sharing.is_some() {
-            return self.accept_shared(params, host);
-        }
-        let Some((node, _)) = self.node(&params.meid) else {
-            let detail = format!("there is no node `{}`: it has not set up, or is lost", params.meid);
-            return Err(Problem::unavailable(detail));
+    /// The shares of a subscription by REST that have a property.
+    fn rest_shares(&mut self, id: MergedId, has: impl Fn(&Holder<Owner>) -> bool) -> Vec<(u64, u16)> {
+        let holders = self.merging.get_mut(id).map(|merged| merged.holders.iter()).into_iter().flatten();
+        let of = |holder: &Holder<Owner>| match holder.owner.way {
+            Way::Rest { record, xapp_instance } => Some((record, xapp_instance)),
+            Way::Rmr { .. } | Way::Shared { .. } => None,
         };
-        let known = params.subscription_id.as_deref().and_then(|id| self.records.named(id));
-        let params = Params { subscription_id: None, ..params };
-        if let Some(record) = known.and_then(|known| self.records.all.get(&known))
-            && *record.params != params
-        {
-            let detail = format!("subscription {} has another content: delete it first", record.id);
-            return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
-        }
-        let number = match known.or_else(|| self.records.equal(&params)) {
-            Some(number) => number,
-            None => {
-                check_room(self.records.all.values().map(|record| record.host), host)?;
-                self.records.last += 1;
-                let number = self.records.last;
-                let id = format!("{:x}-{number}", self.records.begun);
-                let record = Record { id, params: Arc::new(params), host, shares: HashMap::new() };
-                self.records.all.insert(number, record);
-                number
-            }
-        };
-        let id = self.records.all[&number].id.clone();
-        if self.links.log().allow(host.into()) {
-            let params = &self.records.all[&number].params;
-            let client = &params.client_endpoint;
-            info!(
-                "xApp {} of {host} subscribes to function {} of {}: {} subscriptions, id {id}",
-                log_lines::escaped(&client.host),
-                params.ran_function_id,
-                log_lines::escaped(&params.meid),
-                params.details.0.len()
-            );
-        }
-        Ok(Accepted { id, own: Some((number, node)) })
+        holders.filter(|holder| has(holder)).filter_map(of).collect()
     }
 
-    /// Requests what an accepted request wants and does not have; the xApp is notified of each outcome. What it has already is
-    /// notified again.
-    pub(crate) fn request_shares(&mut self, accepted: &Accepted, ric: &mut IappContext<'_>) {
-        let Some((number, node)) = accepted.own else { return self.set_up_subscription(&accepted.id, ric) };
-        let Some(params) = self.records.all.get(&number).map(|record| Arc::clone(&record.params)) else { return };
-        let function = RanFunctionId(params.ran_function_id);
-        for detail in &params.details.0 {
-            let xapp_instance = detail.xapp_event_instance_id;
-            let known = self.records.all.get(&number).and_then(|record| record.shares.get(&xapp_instance)).copied();
-            if let Some(merged) = known.and_then(|id| self.merging.get_mut(id)) {
-                if let Some(active) = merged.active.clone() {
-                    let request_id = active.request_id;
-                    let instance = Instance::active(xapp_instance, request_id.instance.into(), &active.not_admitted);
-                    self.notify(number, instance);
+    /// The shares of a subscription that are of requests which several RICs have, and have a property.
+    fn shared_shares(&mut self, id: MergedId, has: impl Fn(&Holder<Owner>) -> bool) -> Vec<(String, u16)> {
+        let holders = self.merging.get_mut(id).map(|merged| merged.holders.iter()).into_iter().flatten();
+        let of = |holder: &Holder<Owner>| match &holder.owner.way {
+            Way::Shared { record, xapp_instance } => Some((record.clone(), *xapp_instance)),
+            Way::Rest { .. } | Way::Rmr { .. } => None,
+        };
+        holders.filter(|holder| has(holder)).filter_map(of).collect()
+    }
+
+    /// Takes the rights of xApps and their names, if they have changed, and ends what they do not permit any more.
+    pub(super) fn take_access(&mut self, ric: &mut IappContext<'_>) {
+        let (named, rights) = self.port.take_access();
+        let has_new_names =
+            named.is_some_and(|named| std::mem::replace(&mut self.access.named, named.clone()) != named);
+        let has_new_rights = rights.is_some();
+        if let Some(rights) = rights {
+            self.access.rules = rights.map(Arc::from);
+        }
+        if has_new_rights || has_new_names && self.access.rules.is_some() {
+            self.end_without_right(&self.merging.with_share(|_| true), ric);
+        }
+    }
+
+    /// Ends the shares of subscriptions that their xApps have no right to.
+    pub(super) fn end_without_right(&mut self, ids: &[MergedId], ric: &mut IappContext<'_>) {
+        const WHY: &str = "the rights of the xApp do not allow it any more";
+        for &id in ids {
+            let Some(merged) = self.merging.get_mut(id) else { continue };
+            // one whose node is lost is looked at when that is back
+            let Some(node) = ric.node(merged.node) else { continue };
+            let mut ended = Vec::new();
+            for Holder { owner: Owner { sender, .. }, .. } in &merged.holders {
+                let kinds = merged.spec.actions.iter().map(|action| action.kind);
+                let rights = self.access.rights_of(*sender);
+                if rights.is_some_and(|rights| rights.may_subscribe(node, merged.function, kinds).is_err()) {
+                    ended.push(*sender);
                 }
+            }
+            if ended.is_empty() {
                 continue;
             }
-            let endpoint = params.rmr_endpoint().map(|endpoint| self.links.hold(&endpoint));
-            let holder = Holder { endpoint, owner: Owner::Rest { record: number, xapp_instance } };
-            if let Err(refused) = self.subscribe(node, function, detail.spec(), holder, ric) {
-                let Refused { holder, misuse } = *refused;
-                if let Some(endpoint) = holder.endpoint {
-                    self.links.release(endpoint);
+            let function = merged.function.0;
+            let name = self.names.get(&merged.node).cloned().unwrap_or_default();
+            ended.sort_unstable_by_key(|sender| (sender.host, sender.port));
+            ended.dedup();
+            for sender in &ended {
+                if self.links.log().allow(sender.host.into()) {
+                    warn!("the subscription of the xApp at {sender} to function {function} of `{name}` ends: {WHY}");
                 }
-                self.notify(number, Instance::failed(xapp_instance, &misuse.to_string(), "SUBMGR", false));
             }
+            let is_ended = |holder: &Holder<Owner>| ended.contains(&holder.owner.sender);
+            for (record, xapp_instance) in self.rest_shares(id, is_ended) {
+                self.notify(record, Instance::failed(xapp_instance, WHY, "SUBMGR", false));
+                self.forget_rest_share(record, xapp_instance);
+            }
+            let shared = self.shared_shares(id, is_ended);
+            self.remove_shares(id, is_ended, WHY, ric);
+            let cause = Cause::Misc(CauseMisc::OmIntervention);
+            let fault = Fault { text: WHY.to_owned(), source: "SUBMGR", is_timeout: false, cause, is_node_lost: false };
+            shared.iter().for_each(|(record, instance)| self.shared_failed(record, *instance, &fault));
         }
-    }
-
-    /// Deletes a subscription by REST.
-    ///
-    /// # Errors
-    /// If there is none with this id.
-    pub(crate) fn unsubscribe_rest(&mut self, id: &str, ric: &mut IappContext<'_>) -> Result<(), Problem> {
-        if self.unsubscribe_shared_rest(id, ric) {
-            return Ok(());
-        }
-        let number = self.records.named(id);
-        let record = number.and_then(|number| Some((number, self.records.all.remove(&number)?)));
-        let Some((number, record)) = record else {
-            return Err(Problem::bad_request(format!("there is no subscription `{id}`")));
-        };
-        for share in record.shares.into_values() {
-            let is_removed = |holder: &Holder<Owner>| match holder.owner {
-                Owner::Rest { record, .. } => record == number,
-                Owner::Rmr { .. } | Owner::Shared { .. } => false,
-            };
-            self.remove_shares(share, is_removed, ric);
-        }
-        Ok(())
     }
 
     /// All subscriptions that are active, as the subscription manager lists them.

@@ -55,11 +55,13 @@ pub fn routes(messaging: &MessagingHandle) -> Vec<Route> {
             let job: Job<Messaging> = Box::new(|app, _, reply| reply.send(Ok(Response::ok(app.overview()))));
             Ok(job)
         }));
-        let delete = Operation::delete(one, names[1], "Delete a subscription").tag("subscriptions");
+        let delete = Operation::delete(one, names[1], "Delete a subscription")
+            .tag("subscriptions")
+            .refuses(StatusCode::FORBIDDEN, "There are rights of xApps, and another host has subscribed.");
         routes.push(Route::queued(delete.path(&[ID]).empties(), queue, |request| {
-            let id = request.parameter(0).to_owned();
+            let (id, host) = (request.parameter(0).to_owned(), request.peer());
             let job: Job<Messaging> = Box::new(move |app, ric, reply| {
-                reply.send(app.unsubscribe_rest(&id, ric).map(|()| Response::no_content()));
+                reply.send(app.unsubscribe_rest(&id, host, ric).map(|()| Response::no_content()));
             });
             Ok(job)
         }));
@@ -72,13 +74,14 @@ fn create(path: &'static str, id: &'static str, queue: &RequestQueue<Job<Messagi
     let operation = operation
         .takes::<Params>()
         .creates::<Created>("The id; the outcome is notified.")
-        .refuses(StatusCode::SERVICE_UNAVAILABLE, "There is no such node.");
+        .refuses(StatusCode::FORBIDDEN, "The xApp has no right to it.")
+        .refuses(StatusCode::SERVICE_UNAVAILABLE, "There is no such node, or no room.");
     Route::queued(operation, queue, |request| {
         let params: Params = request.json()?;
         params.check()?;
         let host = request.peer();
         let job: Job<Messaging> = Box::new(move |app, ric, reply| {
-            let accepted = app.accept(params, host);
+            let accepted = app.accept(params, host, ric);
             reply.send(accepted.clone().map(|accepted| {
                 let location = format!("/ric/v1/subscriptions/{}", accepted.id);
                 Response::created(&location, Created { id: accepted.id, instances: Vec::new() })

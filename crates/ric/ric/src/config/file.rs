@@ -214,6 +214,7 @@ fn oran(file: &Table<'_>) -> Result<crate::oran_host::OranConfig, ConfigError> {
         config.rest = Some(address.parse().map_err(invalid)?);
     }
     config.commands_file = file.text("xapp_commands", "a file")?.map(PathBuf::from);
+    config.rights = rights::rmr_rights(file)?;
     Ok(config)
 }
 

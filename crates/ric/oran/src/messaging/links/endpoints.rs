@@ -19,6 +19,17 @@ pub(crate) const UNREACHABLE: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EndpointId(pub u32);
 
+/// What is sent to an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Indications,
+    Policies,
+    Health,
+    /// Messages of other RICs.
+    Rics,
+    Alarms,
+}
+
 /// The state of an endpoint.
 enum State {
     /// Its name is looked up.
@@ -32,8 +43,8 @@ enum State {
 pub(super) struct Endpoint {
     name: String,
     state: State,
-    /// What sends to it.
-    users: usize,
+    /// How often it is held for each [`Purpose`].
+    users: [usize; 5],
     pause: Duration,
     /// Since when it cannot be reached.
     down_since: Option<Instant>,
@@ -42,6 +53,20 @@ pub(super) struct Endpoint {
     lost: u64,
     /// Lost ones that were logged.
     reported: u64,
+}
+
+impl Endpoint {
+    /// What happens to it while it cannot be reached.
+    fn effect(&self) -> &'static str {
+        let [indications, policies, _, rics, alarms] = self.users.map(|users| users > 0);
+        match (indications, policies, rics) {
+            (true, ..) => "its indications are lost",
+            (_, true, _) => "its A1 messages wait",
+            (.., true) => "controls for its nodes fail",
+            _ if alarms => "alarms wait",
+            _ => "its health is not known, and nothing else is sent to it",
+        }
+    }
 }
 
 /// How an endpoint is doing, for a list of them.
@@ -109,20 +134,40 @@ impl Links {
         connection.is_some_and(|connection| self.send(connection, parts, Class::Keep))
     }
 
+    /// Checks that there is room for an endpoint: there are as many at most, and of a host, as connections that xApps open.
+    pub fn check_room(&self, name: &str) -> Result<(), String> {
+        if self.names.contains_key(name) {
+            return Ok(());
+        }
+        let own = host_of(name);
+        let of_host = self.names.keys().filter(|other| host_of(other) == own).count();
+        let super::Limits { max_connections, max_connections_per_host, .. } = self.limits;
+        if self.names.len() < max_connections && of_host < max_connections_per_host {
+            return Ok(());
+        }
+        Err(format!(
+            "the RIC has {} endpoints of xApps, {of_host} of this host; {max_connections} and {max_connections_per_host} are allowed \
+             (max_xapp_connections, max_host_percent)",
+            self.names.len()
+        ))
+    }
+
     /// Has an endpoint `HOST:PORT` connected until it is released as often as it was held.
-    pub fn hold(&mut self, name: &str) -> EndpointId {
+    pub fn hold(&mut self, name: &str, purpose: Purpose) -> EndpointId {
         if let Some(id) = self.names.get(name) {
             if let Some(endpoint) = self.endpoints.get_mut(id) {
-                endpoint.users += 1;
+                endpoint.users[purpose as usize] += 1;
             }
             return *id;
         }
+        let mut users = [0; 5];
+        users[purpose as usize] = 1;
         self.last_endpoint = self.last_endpoint.wrapping_add(1);
         let id = EndpointId(self.last_endpoint);
         let endpoint = Endpoint {
             name: name.to_owned(),
             state: State::Resolving,
-            users: 1,
+            users,
             pause: FIRST_PAUSE,
             down_since: Some(Instant::now()),
             sent: 0,
@@ -135,10 +180,10 @@ impl Links {
         id
     }
 
-    pub fn release(&mut self, id: EndpointId) {
+    pub fn release(&mut self, id: EndpointId, purpose: Purpose) {
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return };
-        endpoint.users -= 1;
-        if endpoint.users > 0 {
+        endpoint.users[purpose as usize] -= 1;
+        if endpoint.users != [0; 5] {
             return;
         }
         let state = std::mem::replace(&mut endpoint.state, State::Resolving);
@@ -217,7 +262,11 @@ impl Links {
     fn fail(&mut self, id: EndpointId, why: &str) {
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return };
         if endpoint.pause == FIRST_PAUSE && self.log.allow(Host::Unknown) {
-            warn!("the xApp at {} cannot be reached: {why}; trying again", endpoint.name);
+            warn!(
+                "the xApp at {} cannot be reached: {why}; trying again; {} until then",
+                endpoint.name,
+                endpoint.effect()
+            );
         }
         endpoint.state = State::Paused(Instant::now() + endpoint.pause);
         endpoint.pause = (2 * endpoint.pause).min(LONGEST_PAUSE);
@@ -228,8 +277,9 @@ impl Links {
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return };
         if endpoint.pause == FIRST_PAUSE && self.log.allow_important(host) {
             warn!(
-                "the xApp at {} does not receive: {end}; its indications are lost until it can be reached",
-                endpoint.name
+                "the xApp at {} does not receive: {end}; {} until it can be reached",
+                endpoint.name,
+                endpoint.effect()
             );
         }
         endpoint.state = State::Paused(Instant::now() + endpoint.pause);
@@ -278,4 +328,9 @@ impl Links {
         let endpoint = self.connections.get(&id)?.endpoint?;
         Some(self.name(endpoint))
     }
+}
+
+/// The host of `HOST:PORT`.
+fn host_of(name: &str) -> &str {
+    name.rsplit_once(':').map_or(name, |(host, _)| host)
 }

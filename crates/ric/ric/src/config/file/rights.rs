@@ -1,4 +1,6 @@
 //! `[[node_rights]]`, `[[xapp_rights]]` and `[e42_rights]`.
+//!
+//! As soon as there is an `[[xapp_rights]]`, of a certificate or over RMR, an xApp that none of them names may do nothing.
 
 use std::sync::Arc;
 
@@ -27,10 +29,35 @@ pub(super) fn rights(file: &Table<'_>) -> Result<Rights, ConfigError> {
         rights.nodes.get_or_insert_default().push(entry);
     }
     for table in file.tables("xapp_rights", &XAPP_RIGHTS, MAX_ENTRIES)? {
-        let entry = XappEntry { certificate: certificate(&table)?, rights: Arc::new(xapp_rights(&table)?) };
-        rights.xapps.get_or_insert_default().push(entry);
+        let entries = rights.xapps.get_or_insert_default();
+        if !is_over_rmr_only(&table)? {
+            entries.push(XappEntry { certificate: certificate(&table)?, rights: Arc::new(xapp_rights(&table)?) });
+        }
     }
     Ok(rights)
+}
+
+/// Whether an `[[xapp_rights]]` is of xApps over RMR only.
+fn is_over_rmr_only(table: &Table<'_>) -> Result<bool, ConfigError> {
+    let is_over_rmr = table.contains("rmr");
+    if is_over_rmr && !cfg!(feature = "oran") {
+        return Err(table.invalid("rmr", "this program was built without the feature `oran`"));
+    }
+    Ok(is_over_rmr && !table.contains("certificate"))
+}
+
+/// Reads the `[[xapp_rights]]` of xApps over RMR; `None` if there is none of any xApp.
+#[cfg(feature = "oran")]
+pub(super) fn rmr_rights(file: &Table<'_>) -> Result<Option<Vec<oran::messaging::RmrEntry>>, ConfigError> {
+    let mut entries = None;
+    for table in file.tables("xapp_rights", &XAPP_RIGHTS, MAX_ENTRIES)? {
+        let entries: &mut Vec<_> = entries.get_or_insert_default();
+        if let Some(text) = table.text("rmr", "the name or address of an xApp")? {
+            let peer = text.parse().map_err(|reason: String| table.invalid("rmr", reason))?;
+            entries.push(oran::messaging::RmrEntry { peer, rights: Arc::new(xapp_rights(&table)?) });
+        }
+    }
+    Ok(entries)
 }
 
 /// Reads `[e42_rights]`.
@@ -47,7 +74,8 @@ fn xapp_rights(table: &Table<'_>) -> Result<XappRights, ConfigError> {
 
 fn certificate(table: &Table<'_>) -> Result<String, ConfigError> {
     let expected = "a name in the certificate, or `sha256:` and its fingerprint";
-    let name = table.text("certificate", expected)?.ok_or_else(|| table.missing("certificate", expected))?;
+    let missing = || table.missing("certificate", expected);
+    let name = table.text("certificate", expected)?.ok_or_else(missing)?;
     if name.is_empty() {
         return Err(table.invalid("certificate", "the name is empty"));
     }
@@ -157,6 +185,32 @@ mod tests {
         assert_eq!(RicConfig::from_toml("").unwrap().server.rights, Rights::default());
         let only = RicConfig::from_toml("[[node_rights]]\ncertificate = \"a\"\nnodes = []").unwrap().server.rights;
         assert!(only.nodes.is_some() && only.xapps.is_none());
+    }
+
+    #[cfg(feature = "oran")]
+    #[test]
+    fn rights_of_xapps_over_rmr_are_read() {
+        let read = |text: &str| RicConfig::from_toml(text);
+        assert_eq!(read("").unwrap().oran.rights, None);
+        let table = |peer: &str| {
+            format!("[[xapp_rights]]\nrmr = \"{peer}\"\nread = [{{ nodes = [\"gnb-00101-e00\"], functions = [2] }}]\n")
+        };
+        let certificate = "[[xapp_rights]]\ncertificate = \"kpm.example\"\n";
+        let config =
+            read(&format!("{certificate}{}{}{}", table("kpm"), table("10.0.0.7"), table("[::1]:4560"))).unwrap();
+        assert_eq!(config.server.rights.xapps.unwrap().len(), 1, "the others have no certificate");
+        let rules = config.oran.rights.unwrap();
+        let peers: Vec<_> = rules.iter().map(|rule| rule.peer.clone()).collect();
+        assert_eq!(peers, ["kpm", "10.0.0.7", "[::1]:4560"].map(|peer| peer.parse().unwrap()));
+        assert_eq!(rules[0].rights.read[0].functions, [FunctionName::Id(RanFunctionId(2))].into_iter().collect());
+        // rules of either kind are rules for all xApps: who is in none may do nothing
+        assert_eq!(read(certificate).unwrap().oran.rights, Some(Vec::new()));
+        assert_eq!(read(&table("kpm")).unwrap().server.rights.xapps, Some(Vec::new()));
+        let error = |text: &str| read(text).unwrap_err().to_string();
+        assert!(error(&table("kpm:4560")).contains("is not an IP address, an IP address and a port, or the name"));
+        let both = read("[[xapp_rights]]\nrmr = \"kpm\"\ncertificate = \"kpm.example\"").unwrap();
+        assert_eq!((both.oran.rights.unwrap().len(), both.server.rights.xapps.unwrap().len()), (1, 1));
+        assert!(error("[[xapp_rights]]\nread = []").contains("certificate"));
     }
 
     #[test]

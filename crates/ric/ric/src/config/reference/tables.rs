@@ -279,12 +279,18 @@ pub(in crate::config) const NODE_RIGHTS_KEYS: [Key; 2] = [
     ),
 ];
 
-pub(in crate::config) const XAPP_RIGHTS_KEYS: [Key; 3] = [
+pub(in crate::config) const XAPP_RIGHTS_KEYS: [Key; 4] = [
     key(
         "certificate",
         Values::Other("text"),
-        required("\"kpm.example\""),
+        absent("required without `rmr`", "\"kpm.example\""),
         "a name in the certificate, or `sha256:` and its fingerprint",
+    ),
+    key(
+        "rmr",
+        Values::Other("text"),
+        absent("none", "\"10.0.0.7:4560\""),
+        "the [xApp over RMR](oran-xapps.md#rights) that has these rights: the IP address and port at which it receives, its IP address, or the name under which the RIC has started it or it has registered",
     ),
     key(
         "read",

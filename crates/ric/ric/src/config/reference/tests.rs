@@ -26,6 +26,7 @@ fn file(section: Section, required: &[&Key], name: &str, value: &str) -> String 
         ("[rest_access]" | "[redis]", "key") | ("[rest_access]", "client_ca") => {
             format!("{pair}certificate = \"a.pem\"\n")
         }
+        ("[[xapp_rights]]", "rmr" | "read" | "control") => format!("{pair}certificate = \"a\"\n"),
         _ => pair.to_owned(),
     };
     format!("{}\n{others}{pair}{name} = {value}\n", section.header)
