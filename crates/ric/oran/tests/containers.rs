@@ -46,7 +46,9 @@ impl Host {
         }
         let commands = Commands::parse(&text, &folder).unwrap();
         let log = LogBudget::new(1000);
-        let manager = Manager::start(ManagerConfig { commands: Some(commands), bus: None, rmr: None, log }).unwrap();
+        let manager =
+            Manager::start(ManagerConfig { commands: Some(commands), bus: None, rmr: None, log, faults: None })
+                .unwrap();
         let server = rest::Server::start(ServerConfig::new("127.0.0.1:0".parse().unwrap()), manager.routes()).unwrap();
         let rest = Service { address: server.address() };
         Some(Host { rest, _server: server, manager: Some(manager), engine, folder, _alone: alone })
@@ -151,7 +153,8 @@ fn image_that_is_not_there_is_reported() {
     let text =
         format!("engine = [\"{}\"]\n[[xapp]]\nname = \"none\"\nimage = \"localhost/no-such-image:1\"\n", host.engine);
     let commands = Commands::parse(&text, &host.folder).unwrap();
-    let config = ManagerConfig { commands: Some(commands), bus: None, rmr: None, log: LogBudget::new(1000) };
+    let config =
+        ManagerConfig { commands: Some(commands), bus: None, rmr: None, log: LogBudget::new(1000), faults: None };
     let manager = Manager::start(config).unwrap();
     let server = rest::Server::start(ServerConfig::new("127.0.0.1:0".parse().unwrap()), manager.routes()).unwrap();
     let rest = Service { address: server.address() };
