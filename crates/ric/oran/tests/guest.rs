@@ -52,7 +52,9 @@ impl Host {
         let text = format!("state_folder = \"state\"\ncgroup = \"{}\"\n{commands}", cgroup.display());
         let commands = Commands::parse(&text, &folder).unwrap();
         let log = LogBudget::new(1000);
-        let manager = Manager::start(ManagerConfig { commands: Some(commands), bus: None, rmr: None, log }).unwrap();
+        let manager =
+            Manager::start(ManagerConfig { commands: Some(commands), bus: None, rmr: None, log, faults: None })
+                .unwrap();
         let server = rest::Server::start(ServerConfig::new("127.0.0.1:0".parse().unwrap()), manager.routes()).unwrap();
         let rest = Service { address: server.address() };
         Some(Host { rest, _server: server, _manager: manager, cgroup, _alone: alone })
