@@ -114,6 +114,11 @@ fn nodes_are_found_and_their_changes_notified() {
     assert_eq!((field(&function, 1).unwrap(), field(&function, 3).unwrap()), (b"7".to_vec(), b"3".to_vec()));
     assert_eq!(field(&function, 2).unwrap(), b"20c0646566696e6564");
     assert_eq!(field(&function, 4).unwrap(), b"1.3.6.1.4.1.53148.1.2.2.2");
+    let component = field(&field(&node, 9).unwrap(), 4).unwrap();
+    assert_eq!(field(&component, 8).unwrap(), b"3", "F1");
+    assert_eq!(field(&field(&component, 4).unwrap(), 15).unwrap(), b"5", "the DU");
+    let parts = (field(&component, 9).unwrap(), field(&component, 10).unwrap());
+    assert_eq!(parts, (b"F1 SETUP REQUEST".to_vec(), b"RESPONSE".to_vec()));
     let id = field(&node, 6).unwrap();
     let bits = format!("{:032b}", 0xe00);
     assert_eq!((field(&id, 1).unwrap(), field(&id, 2).unwrap()), (b"00F110".to_vec(), bits.clone().into_bytes()));
@@ -156,6 +161,10 @@ assert identity.inventory_name == name and identity.global_nb_id.plmn_id == '00F
 node = nodeb_info_pb2.NodebInfo()
 node.ParseFromString(sdl.get('e2Manager', {'RAN:' + name})['RAN:' + name])
 assert node.ran_name == name and node.node_type == nodeb_info_pb2.Node.GNB and node.HasField('gnb'), node
+[component] = node.gnb.node_configs
+assert component.e2nodeComponentInterfaceTypeF1.gNB_du_id == 5, component
+assert component.e2nodeComponentInterfaceType == component.DESCRIPTOR.fields_by_name['e2nodeComponentInterfaceType'].enum_type.values_by_name['f1'].number
+assert component.e2nodeComponentRequestPart == b'F1 SETUP REQUEST' and component.e2nodeComponentResponsePart == b'RESPONSE', component
 for message in (identity, node):
     assert nb_identity_pb2.ConnectionStatus.Name(message.connection_status) == status, message
 assert node.global_nb_id == identity.global_nb_id

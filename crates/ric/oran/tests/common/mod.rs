@@ -4,10 +4,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ferric::StopHandle;
-use ferric::agent::{Admission, AgentLoop, AgentLoopConfig, ControllerId, RanFunction, RequestKey, Views};
+use ferric::agent::{Admission, AgentLoop, AgentLoopConfig, ControllerId, NodeConfig, RanFunction, RequestKey, Views};
 use ferric::e2::{Function, SubscriptionRequest, Time};
-use ferric::e2ap::{Cause, CauseRicRequest, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision};
+use ferric::e2ap::{
+    Cause, CauseRicRequest, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration, E2NodeComponentId,
+    E2NodeComponentInterfaceF1, E2NodeComponentInterfaceType, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId,
+    RanFunctionRevision,
+};
 use ferric::link::Address;
+use ids::GnbDuId;
+use per::Octets;
 
 pub const PATIENCE: Duration = Duration::from_secs(20);
 /// The name of the node in the platform.
@@ -33,6 +39,17 @@ impl RanFunction for Defined {
     fn unsubscribe(&mut self, _: RequestKey) {}
 }
 
+/// An F1 interface, with what stands for its messages.
+fn f1() -> E2NodeComponentConfigAdditionItem<'static> {
+    let (request_part, response_part) =
+        (Octets::from(b"F1 SETUP REQUEST".to_vec()), Octets::from(b"RESPONSE".to_vec()));
+    E2NodeComponentConfigAdditionItem {
+        interface_type: E2NodeComponentInterfaceType::F1,
+        id: E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(5) }),
+        configuration: E2NodeComponentConfiguration { request_part, response_part },
+    }
+}
+
 /// Runs the node, connected to a RIC.
 pub fn agent(ric: &Address) -> (StopHandle, JoinHandle<()>) {
     let ric = ric.clone();
@@ -40,7 +57,9 @@ pub fn agent(ric: &Address) -> (StopHandle, JoinHandle<()>) {
     let thread = std::thread::spawn(move || {
         let mut agents: AgentLoop<dyn RanFunction> = AgentLoop::new(AgentLoopConfig::default()).unwrap();
         let node = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0xe00, 32));
-        agents.add(node, ric.into(), vec![Box::new(Defined)]);
+        let node =
+            agents.add_node(NodeConfig { components: vec![f1()], ..NodeConfig::new(node) }, vec![Box::new(Defined)]);
+        agents.add_controller(node, ric.into());
         sender.send(agents.stop_handle()).unwrap();
         agents.run().unwrap();
     });

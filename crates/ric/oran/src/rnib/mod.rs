@@ -17,6 +17,8 @@
 //! In a store that several RICs share, the key `FERRIC.OWNER:NAME` names the RIC that the node has set up at last, and its run. Only
 //! that one changes what is stored of the node, until another claims it.
 
+mod components;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::Arc;
@@ -32,6 +34,7 @@ use sdl::{Change, Handle};
 use tracing::warn;
 
 use crate::names::{identity_bits, plmn_octets, ran_name};
+use components::Component;
 
 /// The namespace, as a prefix of keys and channels.
 const NAMESPACE: &str = "e2Manager";
@@ -94,6 +97,8 @@ message! {
         ran_functions: Vec<RanFunction> = 2,
         /// A gNB, or an en-gNB.
         gnb_type: u32 = 3,
+        /// The interfaces.
+        node_configs: Vec<Component> = 4,
     }
 }
 
@@ -102,6 +107,8 @@ message! {
     Enb {
         /// The form of the identity.
         enb_type: u32 = 1,
+        /// The interfaces.
+        node_configs: Vec<Component> = 4,
     }
 }
 
@@ -156,14 +163,15 @@ impl Stored {
         };
         let gnb = is_gnb.then(|| Gnb {
             ran_functions: node.functions.iter().map(RanFunction::of).collect(),
-            gnb_type: if matches!(id, GlobalE2NodeId::Gnb(_)) { 1 } else { 2 },
+            gnb_type: gnb_type(id),
+            node_configs: components::of(&node.components),
         });
         let info = NodebInfo {
             ran_name: ran_name(id),
             connection_status: Some(CONNECTED),
             global_nb_id: Some(global),
             node_type: Some(if is_gnb { GNB } else { ENB }),
-            enb: enb_type(id).map(|enb_type| Enb { enb_type }),
+            enb: enb_type(id).map(|enb_type| Enb { enb_type, node_configs: components::of(&node.components) }),
             gnb,
             setup_from_network: Some(true),
             status_update_time_stamp: Some(now_ns()),
@@ -252,6 +260,10 @@ impl RanFunction {
             ran_function_oid: function.oid.to_string(),
         }
     }
+}
+
+fn gnb_type(id: &GlobalE2NodeId) -> u32 {
+    if matches!(id, GlobalE2NodeId::Gnb(_)) { 1 } else { 2 }
 }
 
 fn enb_type(id: &GlobalE2NodeId) -> Option<u32> {
