@@ -221,7 +221,7 @@ fn run(mut writer: Writer, records: &Receiver<Message>, shared: &Shared) {
                         std::thread::sleep(Duration::from_millis(100));
                     } else {
                         has_failed = true;
-                        error!(%error, "cannot write the audit log: records wait for room on the disk");
+                        error!(%error, "cannot write the audit log: records wait, and are lost beyond 8 MiB of them; trying again; free space on its disk, or mend its permissions");
                     }
                 }
             }

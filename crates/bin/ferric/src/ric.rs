@@ -93,9 +93,9 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=ferric::server::MAX_LOOPS as i64))]
     loops: Option<u8>,
     /// With several event loops: surplus of links that a loop may have, so that a node is on the loop of the xApp that
-    /// receives its reports. [default: none; nodes leave a busy loop only]
-    #[arg(long, value_name = "N")]
-    affinity_links: Option<u16>,
+    /// receives its reports. [default: 1048576, which has nodes leave a busy loop only]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
+    affinity_links: Option<u32>,
     /// Address for REST and the live page, such as 127.0.0.1:8080. Other than loopback addresses require tokens or client certificates.
     /// [default: none]
     #[arg(long, help_heading = REST, value_name = "ADDRESS:PORT", value_parser = address::rest)]
@@ -115,8 +115,9 @@ pub struct Args {
     /// see docs/conflicts.md. [default: none]
     #[arg(long, value_name = "FILE")]
     conflicts: Option<PathBuf>,
-    /// File to which each control is appended, with who sent it, what was decided and how it ended; see `ferric audit`. At 64 MiB it
-    /// is renamed and a new one continues; 16 are kept. [default: none]
+    /// File to which each control, each subscription of an xApp and each request by REST that changes something is appended: who, with
+    /// which rights, what, the decision and the outcome; see `ferric audit` and docs/security.md. At 64 MiB it is renamed and a
+    /// new one continues; 16 are kept. [default: none]
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
     /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT or unix:PATH, in Redis's
@@ -366,7 +367,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         config.server.loops = loops.into();
     }
     if let Some(links) = args.affinity_links {
-        config.server.affinity_links = links.into();
+        config.server.affinity_links = links as usize;
     }
     program::allow_log_lines(config.server.max_log_lines);
     let tls = config.server.link.tls.clone();

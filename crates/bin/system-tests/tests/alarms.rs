@@ -176,8 +176,11 @@ fn flood_of_alarms_of_a_host_is_bounded() {
     assert_eq!(names(&platform).len() as u32, counted("received"));
 }
 
-/// Removes each node that sets up, and counts them.
-struct Remover(Arc<AtomicU32>);
+/// Removes each node that sets up, or has it go to another RIC, and counts them.
+struct Remover {
+    removed: Arc<AtomicU32>,
+    is_handed_over: bool,
+}
 
 impl Iapp for Remover {
     fn name(&self) -> &str {
@@ -186,8 +189,9 @@ impl Iapp for Remover {
 
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
+            IappEvent::NodeUp(node) if self.is_handed_over => assert!(ric.release(node.id)),
             IappEvent::NodeUp(node) => ric.remove(node.id).unwrap(),
-            IappEvent::NodeLost(_) => drop(self.0.fetch_add(1, Ordering::Relaxed)),
+            IappEvent::NodeLost(_) => drop(self.removed.fetch_add(1, Ordering::Relaxed)),
             _ => {}
         }
     }
@@ -197,15 +201,18 @@ impl Iapp for Remover {
 
 #[test]
 fn node_that_leaves_regularly_is_not_lost() {
-    let removed = Arc::<AtomicU32>::default();
-    let (ric, _, platform) = TestRic::with_oran_host_and(vec![Box::new(Remover(Arc::clone(&removed)))], |_| ());
-    platform.request("POST", "/ric/v1/alarms/define", Some(without_delays())).expect(200);
-    // E2 Removal exists since v3
-    let scenario = Scenario::with_mixed_traffic(1, 1, 1);
-    let e2ap_version = ferric::e2ap::Version::V3_01;
-    let _ran = TestRan::start(&ric.e2, RanConfig { scenario, e2ap_version, ..RanConfig::default() });
-    eventually("the node is removed", || removed.load(Ordering::Relaxed) > 0);
-    assert_eq!(platform.get("/ric/v1/alarms/history"), json!([]));
+    for is_handed_over in [false, true] {
+        let removed = Arc::<AtomicU32>::default();
+        let remover = Remover { removed: Arc::clone(&removed), is_handed_over };
+        let (ric, _, platform) = TestRic::with_oran_host_and(vec![Box::new(remover)], |_| ());
+        platform.request("POST", "/ric/v1/alarms/define", Some(without_delays())).expect(200);
+        // E2 Removal exists since v3
+        let scenario = Scenario::with_mixed_traffic(1, 1, 1);
+        let e2ap_version = ferric::e2ap::Version::V3_01;
+        let _ran = TestRan::start(&ric.e2, RanConfig { scenario, e2ap_version, ..RanConfig::default() });
+        eventually("the node has left", || removed.load(Ordering::Relaxed) > 0);
+        assert_eq!(platform.get("/ric/v1/alarms/history"), json!([]));
+    }
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn policy_waits_for_its_xapp_and_the_newest_counts() {
     host.put("two", 1);
     host.delete("two");
     host.put("three", 1);
-    eventually("the endpoint is tried", || log().contains(&format!("127.0.0.1:{port} does not receive")));
+    eventually("the endpoint is tried", || log().contains(&format!("127.0.0.1:{port} does not receive over RMR")));
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     let mut connection = Connection(listener.accept().unwrap().0);
     let expected = [request("CREATE", "one", 3), request("CREATE", "three", 1)];

@@ -92,9 +92,11 @@ fn alarm(specific_problem: i64, perceived_severity: Severity, identifying_info: 
 
 impl Watch {
     fn raise(&self, alarm: Alarm) {
+        let (problem, of) = (alarm.specific_problem, alarm.identifying_info.clone());
         match self.alarms.raise(alarm, Instant::now()) {
+            // the loss itself is in the log
             Ok(()) | Err(RaiseError::TooMany(_)) => {}
-            Err(error) => warn!("the RIC cannot raise an alarm: {error}"),
+            Err(error) => warn!("cannot raise alarm {problem} for {of}: {error}"),
         }
     }
 
@@ -133,7 +135,7 @@ pub(crate) fn set_xapp_fault(alarms: &Alarms, is_started: bool, name: &str, faul
         Some(fault) => {
             alarm.additional_info = fault.chars().take(256).collect();
             if let Err(error) = alarms.raise(alarm, Instant::now()) {
-                warn!("the RIC cannot raise an alarm: {error}");
+                warn!("cannot raise alarm {problem} for {name}: {error}");
             }
         }
         None => alarms.clear(&alarm, Instant::now()),

@@ -115,7 +115,8 @@ impl Apps {
             Event::NodeUp(id) | Event::NodeChanged(id) if !self.iapps.is_empty() => controller.node(id).cloned(),
             _ => None,
         };
-        if let Event::NodeLost { node, reason: e2::LostReason::Removed, .. } = &event {
+        use e2::{CloseReason::Elsewhere, LostReason};
+        if let Event::NodeLost { node, reason: LostReason::Removed | LostReason::Closed(Elsewhere), .. } = &event {
             self.notify_iapps(now, controller, None, &IappEvent::NodeRemoved(*node));
         }
         if let Some(iapp_event) = IappEvent::of(&event, node.as_ref()) {

@@ -62,7 +62,8 @@ pub enum IappEvent<'a> {
     NodeUp(&'a Node),
     /// The functions or components of a node, or its version of E2AP, have changed.
     NodeChanged(&'a Node),
-    /// A node has left by an E2 Removal, begun by either side. [`IappEvent::NodeLost`] follows.
+    /// A node has left regularly: by an E2 Removal, begun by either side, or since it goes to another RIC
+    /// ([`IappContext::release`]). [`IappEvent::NodeLost`] follows.
     NodeRemoved(NodeId),
     /// A node is lost, and with it every subscription that is not suspended.
     NodeLost(NodeId),

@@ -219,7 +219,7 @@ impl Links {
             self.accepted += 1;
             if self.log.allow(host) {
                 let peer = &self.connections[&connection].peer;
-                info!("an xApp has connected over RMR from {peer}");
+                info!("RMR connection accepted from {peer}");
             }
         }
     }
@@ -374,8 +374,8 @@ impl Links {
         }
         if self.log.allow(host) {
             match end {
-                End::Link(Error::Closed) => info!("the xApp at {peer} has closed its RMR connection"),
-                end => warn!("the RMR connection of the xApp at {peer} has ended: {end}"),
+                End::Link(Error::Closed) => info!("RMR connection closed by {peer}"),
+                end => warn!("RMR connection from {peer} has ended: {end}"),
             }
         }
         found.push(LinkEvent::Closed(id));

@@ -168,7 +168,7 @@ pub(super) const FILE_KEYS: [Key; 59] = [
         "audit",
         Values::Other("path"),
         absent("none", "\"audit.log\""),
-        "the file of the [audit log](conflicts.md#audit-log) of controls",
+        "the file of the [audit log](conflicts.md#audit-log) of controls, subscriptions and changes by REST",
     ),
     key(
         "statistics_period_ms",
@@ -194,7 +194,7 @@ pub(super) const FILE_KEYS: [Key; 59] = [
         "loops",
         Values::Integer(1, MAX_LOOPS as i64),
         DefaultValue::Is("1"),
-        "the number of event loops, each with a thread",
+        "the number of event loops, each with a thread; one that takes more than 75 % of a core gives nodes to the one with the least load",
     ),
     key(
         "affinity_links",

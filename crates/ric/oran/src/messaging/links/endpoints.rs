@@ -56,6 +56,16 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
+    /// What is at it.
+    fn noun(&self) -> &'static str {
+        let [indications, policies, _, rics, alarms] = self.users.map(|users| users > 0);
+        match (indications || policies, rics, alarms) {
+            (false, true, _) => "RIC",
+            (false, false, true) => "alarm manager",
+            _ => "xApp",
+        }
+    }
+
     /// What happens to it while it cannot be reached.
     fn effect(&self) -> &'static str {
         let [indications, policies, _, rics, alarms] = self.users.map(|users| users > 0);
@@ -263,7 +273,8 @@ impl Links {
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return };
         if endpoint.pause == FIRST_PAUSE && self.log.allow(Host::Unknown) {
             warn!(
-                "the xApp at {} cannot be reached: {why}; trying again; {} until then",
+                "the {} at {} cannot be reached over RMR: {why}; trying again; {} until then",
+                endpoint.noun(),
                 endpoint.name,
                 endpoint.effect()
             );
@@ -277,7 +288,8 @@ impl Links {
         let Some(endpoint) = self.endpoints.get_mut(&id) else { return };
         if endpoint.pause == FIRST_PAUSE && self.log.allow_important(host) {
             warn!(
-                "the xApp at {} does not receive: {end}; {} until it can be reached",
+                "the {} at {} does not receive over RMR: {end}; {} until it can be reached",
+                endpoint.noun(),
                 endpoint.name,
                 endpoint.effect()
             );
