@@ -164,10 +164,10 @@ fn recorded_node_sets_up() {
         components(asked.component_config_addition.unwrap().len());
         check_with_oracle(&shared, &bytes);
 
-        // the functions of the node are logged before the response is sent
-        let log = ric.log.text();
+        // the response does not wait for the log
         let line = "up: KPM v2.03, RC v1.03, MAC, RLC, PDCP, SLICE, TC, GTP; E2AP 2.03";
-        assert!(log.contains(line), "{log}");
+        testkit::eventually("the functions of the node are logged", || ric.log.text().contains(line));
+        let log = ric.log.text();
         assert!(!log.contains("cannot decode") && !log.contains("cannot be decoded"), "{log}");
     }
 }
