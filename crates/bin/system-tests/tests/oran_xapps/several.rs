@@ -2,20 +2,39 @@
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ferric::e2::{FunctionName, Grant, Selection, XappRights};
 use ferric::e2ap::{Pdu, RanFunctionId, RicControlAckRequest, RicRequestId, RicSubscriptionDeleteRequest, decode};
 use ferric::link::Address;
 use per::Gather;
 use ran::RanConfig;
 use ric::SharedNodes;
+use ric::oran_host::{RmrEntry, RmrRightsHandle};
 use rmr::{Header, MessageType};
 use serde_json::{Value, json};
 use system_tests::platform::{NODE, VERSION, Xapp, control_request, header, quota_of, ran_config};
 use system_tests::rmr_peer::{Connection, Received, SILENCE};
-use system_tests::{TestRan, TestRic, eventually, log};
+use system_tests::{Platform, TestRan, TestRic, eventually, log};
 use testkit::Redis;
 use testkit::http::Service;
+
+const ENTRIES: &str = "{ferric-xapps},entries";
+const VERSION_KEY: &str = "{ferric-xapps},version";
+
+/// Writes an entry as another RIC does.
+fn share(redis: &Redis, key: &str, content: &str) {
+    let script = "local v = redis.call('INCR', KEYS[2]); redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+        redis.call('ZADD', KEYS[3], v, ARGV[1]); return 1";
+    let words = ["EVAL", script, "3", ENTRIES, VERSION_KEY, "{ferric-xapps},changed", key, content];
+    assert_eq!(redis.command(&words), ":1\r\n");
+}
+
+/// The requests to subscribe that are shared.
+fn requests(redis: &Redis) -> usize {
+    redis.command(&["HKEYS", ENTRIES]).matches("subscription/").count()
+}
 
 const TIME_TO_LIVE: Duration = Duration::from_millis(1500);
 
@@ -25,6 +44,7 @@ struct Member {
     ric: TestRic,
     rmr: SocketAddr,
     rest: Service,
+    rights: RmrRightsHandle,
 }
 
 impl Member {
@@ -40,12 +60,12 @@ impl Member {
             time_to_live: TIME_TO_LIVE,
             ..SharedNodes::new(redis.url().parse().unwrap())
         };
-        let (ric, rmr, rest) = TestRic::with_oran_host(|config| {
+        let (ric, platform) = TestRic::with_platform(|config| {
             config.peers = Some(peers);
             config.oran.rmr_routes = routes;
         });
-        let Address::Tcp { host, port } = rmr else { panic!("{rmr}") };
-        Member { name, ric, rmr: SocketAddr::new(host.parse().unwrap(), port), rest }
+        let Platform { rmr: Address::Tcp { host, port }, rest, rights } = platform else { panic!("RMR is over TCP") };
+        Member { name, ric, rmr: SocketAddr::new(host.parse().unwrap(), port), rest, rights }
     }
 }
 
@@ -122,9 +142,11 @@ fn xapp_at_one_ric_uses_the_nodes_of_another() {
     let (mut connection, mut seen) = (xapp.accept(), HashSet::new());
     receive_for(&mut connection, &mut seen, subscription_id, Duration::from_millis(500));
     // the same request at the RIC of the node is the same subscription
+    let version = redis.command(&["GET", VERSION_KEY]);
     let again = group.members[owner].rest.request("POST", "/ric/v1/subscriptions", request.clone()).expect(201);
     assert_eq!((&again["SubscriptionId"], xapp.subscribed(&id, 7)), (&id, subscription_id));
     receive_for(&mut connection, &mut seen, subscription_id, Duration::from_millis(500));
+    assert_eq!(redis.command(&["GET", VERSION_KEY]), version, "nothing is written, as nothing has changed");
     let listed = group.list(1);
     assert_eq!((&listed[0]["SubscriptionId"], &listed[0]["Meid"]), (&json!(subscription_id), &json!(NODE)));
 
@@ -209,6 +231,133 @@ fn xapp_subscribes_over_rmr_to_the_node_of_another_ric() {
     group.list(0);
     assert_eq!(delete(&group.members[guest]), MessageType::SUBSCRIPTION_DELETE_FAILURE);
     assert!(connection.is_closed_after_messages());
+}
+
+/// What permits the xApps of this host to read a RAN function.
+fn may_read(function: u16) -> Vec<RmrEntry> {
+    let functions = [FunctionName::Id(RanFunctionId(function))].into_iter().collect();
+    let read = vec![Grant { nodes: Selection::All, functions }];
+    vec![RmrEntry { peer: "127.0.0.1".parse().unwrap(), rights: Arc::new(XappRights { read, control: Vec::new() }) }]
+}
+
+#[test]
+fn rights_by_rest_are_those_of_each_ric() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let group = Group::start(&redis);
+    let owner = group.owner(&redis);
+    let (owner, guest) = (&group.members[owner], &group.members[(owner + 1) % 3]);
+    let (kpm, xapp) = (system_tests::platform::kpm(&guest.rest), Xapp::new());
+    let permit = |rules: Option<Vec<RmrEntry>>| [owner, guest].map(|member| member.rights.replace(rules.clone()));
+    let subscribe = |member: &Member| member.rest.request("POST", "/ric/v1/subscriptions", kpm.request(&xapp, 7));
+    // without a grant, nothing is shared
+    permit(Some(Vec::new()));
+    let version = redis.command(&["GET", VERSION_KEY]);
+    for member in [owner, guest] {
+        subscribe(member).expect_problem(403, &["subscription 7: the xApp at ", "has no right `read` to it"]);
+    }
+    let mut connection = Connection::open(guest.rmr);
+    let source = format!("127.0.0.1:{}", xapp.rmr_port());
+    connection.send(&header(MessageType::SUBSCRIPTION_REQUEST, &source), &kpm.subscription_request());
+    assert_eq!(connection.receive().kind, MessageType::SUBSCRIPTION_FAILURE);
+    // with another one, the RIC of the node refuses it, and it is forgotten
+    permit(Some(may_read(kpm.function + 1)));
+    subscribe(owner).expect_problem(403, &["has no right `read` to it"]);
+    assert_eq!(redis.command(&["GET", VERSION_KEY]), version);
+    subscribe(guest).expect(201);
+    let (_, document) = xapp.notification();
+    assert!(document.to_string().contains("has no right `read` to it"), "{document}");
+    eventually("it is forgotten", || requests(&redis) == 0);
+    // only the host that has subscribed deletes it
+    permit(Some(may_read(kpm.function)));
+    let id = subscribe(guest).expect(201)["SubscriptionId"].clone();
+    xapp.subscribed(&id, 7);
+    let id = id.as_str().unwrap();
+    let (key, path) = (format!("subscription/{id}"), format!("/ric/v1/subscriptions/{id}"));
+    let active = || redis.command(&["HGET", ENTRIES, &key]);
+    eventually("it is active", || active().contains("Active"));
+    let record = active().lines().nth(1).unwrap().replace("\"host\":\"127.0.0.1\"", "\"host\":\"10.9.9.9\"");
+    share(&redis, &key, &record);
+    // the copies have it
+    std::thread::sleep(Duration::from_millis(500));
+    for member in [owner, guest] {
+        member.rest.request("DELETE", &path, None).expect_problem(403, &["is one of 10.9.9.9"]);
+    }
+    assert_eq!(requests(&redis), 1);
+    permit(None);
+    assert_eq!(guest.rest.request("DELETE", &path, None).status, 204);
+    group.list(0);
+}
+
+#[test]
+fn controls_that_are_passed_on_count_in_the_quota() {
+    /// Controls of a burst, of which 1 MiB at most may wait.
+    const BURST: usize = 1700;
+    let Some(redis) = Redis::start(&[]) else { return };
+    let member = Member::start(&redis, 0);
+    // a RIC that has a node and does not answer
+    let other = Xapp::new();
+    share(&redis, "ric/other", &json!({ "rmr": format!("127.0.0.1:{}", other.rmr_port()) }).to_string());
+    let of_node = json!({ "ric": "other", "e2ap": 2, "identity": {}, "info": {} });
+    share(&redis, &format!("node/{NODE}"), &of_node.to_string());
+    let mut ric = other.accept();
+    let octets = |ack| control_request(3, b"h", &[0; 700], ack);
+    let mut connection = Connection::open(member.rmr);
+    eventually("the RIC has the node", || {
+        connection.send(&header(MessageType::CONTROL_REQUEST, "127.0.0.1:8"), &octets(RicControlAckRequest::NoAck));
+        connection.receive_within(Duration::from_millis(50)).is_none()
+    });
+    ric.await_silence();
+    // sends a burst, and returns how many the other RIC has received; the xApp has a refusal for each other one
+    let mut burst = |connection: &mut Connection, ack| {
+        // the rate has a burst of one second
+        std::thread::sleep(Duration::from_millis(1200));
+        let octets = octets(ack);
+        let is_control = |message: &Received| message.kind == MessageType::CONTROL_REQUEST;
+        std::thread::scope(|scope| {
+            let reading = scope.spawn(|| {
+                let received = std::iter::from_fn(|| ric.receive_within(3 * SILENCE)).filter(is_control);
+                received.count()
+            });
+            for _ in 0..BURST {
+                connection.send(&header(MessageType::CONTROL_REQUEST, "127.0.0.1:9"), &octets);
+            }
+            let passed_on = reading.join().unwrap();
+            let refused = std::iter::from_fn(|| connection.receive_within(SILENCE)).collect::<Vec<_>>();
+            assert!(refused.iter().all(|message| message.kind == MessageType::CONTROL_FAILURE));
+            assert_eq!(passed_on + refused.len(), BURST);
+            passed_on
+        })
+    };
+    assert_eq!(burst(&mut connection, RicControlAckRequest::NoAck), BURST, "nothing waits");
+    let first = burst(&mut connection, RicControlAckRequest::Ack);
+    assert!((1000..BURST - 200).contains(&first), "{first} of {BURST}");
+    // what waits on a connection that has ended does not count
+    drop(connection);
+    let mut connection = Connection::open(member.rmr);
+    assert_eq!(burst(&mut connection, RicControlAckRequest::Ack), first);
+}
+
+#[test]
+fn answers_to_ports_that_do_not_receive_are_bounded() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let group = Group::start(&redis);
+    let owner = group.owner(&redis);
+    let (owner, guest) = (&group.members[owner], &group.members[(owner + 1) % 3]);
+    // it is refused by the RIC of the node
+    let kpm = system_tests::platform::Kpm { function: 4000, ..system_tests::platform::kpm(&guest.rest) };
+    let mut connection = Connection::open(guest.rmr);
+    for port in 1..=400 {
+        let source = format!("127.0.0.1:{port}");
+        connection.send(&header(MessageType::SUBSCRIPTION_REQUEST, &source), &kpm.subscription_request());
+        if port % 200 == 0 {
+            // the rate of a host
+            std::thread::sleep(Duration::from_millis(1200));
+        }
+    }
+    eventually("the requests are refused", || requests(&redis) == 0);
+    let endpoints = owner.rest.get("/ric/v1/endpoints").as_array().unwrap().len();
+    assert!((200..=256).contains(&endpoints), "{endpoints} endpoints");
+    assert!(connection.receive_within(SILENCE).is_none(), "no request was refused because of its rate");
 }
 
 const TYPE: &str = "/A1-P/v2/policytypes/20008";

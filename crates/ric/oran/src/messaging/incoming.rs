@@ -247,16 +247,23 @@ impl Messaging {
 
     fn control(&mut self, connection: ConnectionId, message: &Message<'_>, ric: &mut IappContext<'_>) {
         let node = self.node(message.meid());
-        if node.is_none() && self.pass_on(connection, message) {
-            return;
-        }
-        let version = node.map_or(Version::V2_03, |(_, version)| version);
         let Some(sender) = self.first_sender(connection, message).or_else(|| self.sender(connection, message)) else {
             return;
         };
         self.take_access(ric);
         let octets = message.payload.len();
         let admitted = self.control_quota.take(sender, octets, Instant::now());
+        if node.is_none()
+            && admitted.is_ok()
+            && let Some(is_awaited) = self.pass_on(connection, message, sender)
+        {
+            if !is_awaited {
+                self.control_quota.ended(sender, octets);
+            }
+            return;
+        }
+        let version = node.map(|(_, version)| version).or_else(|| self.version_at_other(message.meid()));
+        let version = version.unwrap_or(Version::V2_03);
         let sent = pdus::with_control(message.payload, version, |request| {
             let reference = Reference::of_control(request, version);
             let sent = match (node, admitted) {
@@ -317,10 +324,13 @@ impl Messaging {
         let reply = ReplyTo::of(connection, message);
         let answer_to = ReplyTo::of(connection, message);
         let refusal = match node {
-            _ if self.sharing.is_some() => match self.subscribe_shared(reply, sender, message.payload, ric) {
-                Ok(()) => return,
-                Err(refusal) => refusal,
-            },
+            _ if self.sharing.is_some() => {
+                let of = (content.function, &content.spec);
+                match self.subscribe_shared(reply, sender, message.payload, of, ric) {
+                    Ok(()) => return,
+                    Err(refusal) => refusal,
+                }
+            }
             None => Refusal::Misuse(Misuse::UnknownNode),
             Some((node, _)) => {
                 let request = RmrRequest { sender, reply, reference: reference.clone(), function: content.function };

@@ -23,7 +23,7 @@ pub const CONTROLS_PER_SECOND: [u32; 3] = [2000, 6000, 8000];
 /// Requests for route tables per second of a host.
 pub const TABLES_PER_SECOND: u32 = 64;
 /// The part of each that one host may have, in percent.
-const MAX_OF_HOST_PERCENT: usize = 75;
+pub(super) const MAX_OF_HOST_PERCENT: usize = 75;
 /// What a control counts beyond its own octets.
 const CONTROL_OVERHEAD_OCTETS: usize = 64;
 /// The senders whose refusals are counted.
@@ -36,8 +36,8 @@ pub(crate) enum Exceeded {
     OfXapp { what: &'static str, used: usize },
     /// The xApps of its host have theirs.
     OfHost { what: &'static str, used: usize },
-    /// More controls per second than allowed.
-    Rate { whose: &'static str, per_second: u32 },
+    /// More of something per second than allowed.
+    Rate { what: &'static str, whose: &'static str, per_second: u32 },
 }
 
 impl fmt::Display for Exceeded {
@@ -49,8 +49,8 @@ impl fmt::Display for Exceeded {
             Exceeded::OfHost { what, used } => {
                 write!(f, "the xApps of its host have {used} {what}, {MAX_OF_HOST_PERCENT} % of all; end some first")
             }
-            Exceeded::Rate { whose, per_second } => {
-                write!(f, "more than {per_second} controls per second of {whose}; send fewer")
+            Exceeded::Rate { what, whose, per_second } => {
+                write!(f, "more than {per_second} {what} per second of {whose}; send fewer")
             }
         }
     }
@@ -135,7 +135,7 @@ impl ControlQuota {
     /// Admits a control with a payload of so many octets, until [`ControlQuota::ended`].
     pub fn take(&mut self, sender: Sender, octets: usize, now: Instant) -> Result<(), Exceeded> {
         let [of_xapp, of_host, of_all] = CONTROLS_PER_SECOND;
-        let exceeded = |whose, per_second| move |_| Exceeded::Rate { whose, per_second };
+        let exceeded = |whose, per_second| move |_| Exceeded::Rate { what: "controls", whose, per_second };
         self.rates.0.take(sender, now).map_err(exceeded("an xApp", of_xapp))?;
         self.rates.1.take(sender.host.into(), now).map_err(exceeded("a host", of_host))?;
         self.rates.2.take((), now).map_err(exceeded("all xApps over RMR", of_all))?;

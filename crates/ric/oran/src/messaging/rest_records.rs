@@ -121,7 +121,7 @@ impl Messaging {
     ) -> Result<Accepted, Problem> {
         self.take_access(ric);
         if self.sharing.is_some() {
-            return self.accept_shared(params, host);
+            return self.accept_shared(params, host, ric);
         }
         let Some((node, _)) = self.node(&params.meid) else {
             let detail = format!("there is no node `{}`: it has not set up, or is lost", params.meid);
@@ -164,7 +164,7 @@ impl Messaging {
     }
 
     /// Refuses a request by REST of which a part would be refused for want of a right or of room.
-    fn check_rest(
+    pub(super) fn check_rest(
         &mut self,
         params: &Params,
         node: NodeId,
@@ -207,7 +207,7 @@ impl Messaging {
     /// Requests what an accepted request wants and does not have; the xApp is notified of each outcome. What it has already is
     /// notified again.
     pub(crate) fn request_shares(&mut self, accepted: &Accepted, ric: &mut IappContext<'_>) {
-        let Some((number, node)) = accepted.own else { return self.set_up_subscription(&accepted.id, ric) };
+        let Some((number, node)) = accepted.own else { return self.set_up_request(&accepted.id, ric) };
         let Some(record) = self.records.all.get(&number) else { return };
         let (params, name) = (Arc::clone(&record.params), record.id.clone());
         let sender = Sender::new(record.host, params.client_endpoint.rmr_port);
@@ -244,14 +244,11 @@ impl Messaging {
         ric: &mut IappContext<'_>,
     ) -> Result<(), Problem> {
         self.take_access(ric);
-        if self.unsubscribe_shared_rest(id, ric) {
-            self.audit.deletion(Sender::new(host, None), "rest", id, None);
-            return Ok(());
-        }
         let number = self.records.named(id);
         let sender = Sender::new(host, None);
-        let of_other = number.and_then(|number| self.records.all.get(&number)).filter(|record| record.host != host);
-        if let Some(owner) = of_other.map(|record| record.host)
+        let shared = self.host_of_shared_rest(id);
+        let of_record = number.and_then(|number| self.records.all.get(&number)).map(|record| record.host);
+        if let Some(owner) = shared.or(of_record).filter(|owner| *owner != host)
             && self.access.rules.is_some()
         {
             let why = format!("subscription {id} is one of {owner}: with `[[xapp_rights]]`, only that host deletes it");
@@ -262,6 +259,11 @@ impl Messaging {
                 warn!("xApp at {host}: a deletion by REST is refused: {why} ({count} refusals of it so far)");
             }
             return Err(Problem::new(StatusCode::FORBIDDEN, why));
+        }
+        if shared.is_some() {
+            self.delete_shared(id, ric);
+            self.audit.deletion(sender, "rest", id, None);
+            return Ok(());
         }
         let record = number.and_then(|number| Some((number, self.records.all.remove(&number)?)));
         let Some((number, record)) = record else {

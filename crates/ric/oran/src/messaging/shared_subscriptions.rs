@@ -4,234 +4,41 @@
 //! endpoint of the xApp; when the node has moved, its new RIC does. The subscription id of the indications is that of the entry,
 //! which stays the same, whereas the request id in the PDU is the RIC's.
 
-use std::collections::HashMap;
+mod answers;
+mod records;
+
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
-use ferric::e2::{Misuse, SubscriptionSpec};
+use ferric::e2::{Lacking, Misuse, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicRequestId};
-use ferric::link::Class;
 use ferric::server::IappContext;
-use log_lines::escaped;
+use log_lines::{Host, escaped};
 use rest::{Problem, StatusCode};
-use rmr::{Header, NO_SUBSCRIPTION};
-use serde::{Deserialize, Serialize};
+use rmr::NO_SUBSCRIPTION;
 use tracing::{info, warn};
 
-use super::links::{ConnectionId, EndpointId, Purpose, UNREACHABLE};
-use super::merging::{Active, MergedId};
-use super::pdus::{self, Answer, Reference, SubscriptionContent};
+use super::merging::Active;
+use super::pdus;
 use super::refusal::Refusal;
-use super::rest_records::{Accepted, check_room};
+use super::rest_records::Accepted;
 use super::rights::Sender;
+use super::share_audit::AskedShare;
 use super::subscribing::{Fault, NewShare, Owner, Way};
 use super::{Messaging, ReplyTo};
-use crate::group::{self, NODE, SUBSCRIPTION};
+use crate::group::{self, NODE, SUBSCRIPTION, SharedEntries};
 use crate::subscription::NOTIFICATION_PATH;
 use crate::subscription::document::{Instance, Notification, Overview, Params};
+pub(super) use records::Subscriptions;
+use records::{Record, Request, RmrRequest, Share, ShareState};
 
-/// A request to subscribe, as all RICs have it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Record {
-    /// The host of the client.
-    host: IpAddr,
-    request: Request,
-    shares: Vec<Share>,
-}
-
-/// How an xApp has asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum Request {
-    Rest(Params),
-    Rmr(RmrRequest),
-}
-
-/// A RIC Subscription Request over RMR.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct RmrRequest {
-    meid: String,
-    endpoint: String,
-    /// The major version of E2AP in which it is written.
-    e2ap: u8,
-    pdu: Vec<u8>,
-    /// What the answer repeats.
-    transaction: Vec<u8>,
-    data: Vec<u8>,
-}
-
-/// A subscription of a request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Share {
-    /// The xApp's number for it; 0 over RMR.
-    xapp_instance: u16,
-    /// The subscription id of its indications.
-    id: i32,
-    state: ShareState,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum ShareState {
-    /// The xApp is not told yet.
-    Requested,
-    Active,
-    /// The node, or its RIC, has refused it.
-    Failed,
-}
-
-impl Request {
-    fn meid(&self) -> &str {
-        match self {
-            Request::Rest(params) => &params.meid,
-            Request::Rmr(request) => &request.meid,
-        }
+/// Writes a request that is not written yet. Returns whether there is room.
+fn write_record(entries: &dyn SharedEntries, id: &str, record: &Record, is_asked: bool) -> bool {
+    let (key, content) = (format!("{SUBSCRIPTION}{id}"), serde_json::to_vec(record).unwrap_or_default());
+    if entries.get(&key).is_some_and(|known| *known == *content) {
+        return true;
     }
-
-    /// Where indications go.
-    fn endpoint(&self) -> Option<String> {
-        match self {
-            Request::Rest(params) => params.rmr_endpoint(),
-            Request::Rmr(request) => Some(request.endpoint.clone()),
-        }
-    }
-
-    /// What the RIC subscribes to; `None` if another RIC has written what is none.
-    fn content(&self, xapp_instance: u16) -> Option<(RanFunctionId, SubscriptionSpec)> {
-        match self {
-            Request::Rest(params) => {
-                let detail = params.details.0.iter().find(|of| of.xapp_event_instance_id == xapp_instance)?;
-                Some((RanFunctionId(params.ran_function_id), detail.spec()))
-            }
-            Request::Rmr(request) => request.read().map(|content| (content.function, content.spec)),
-        }
-    }
-
-    /// What two equal requests have in common.
-    fn text(&self) -> String {
-        match self {
-            // documents are written in any case
-            Request::Rest(params) => serde_json::to_string(params).unwrap_or_default(),
-            Request::Rmr(request) => {
-                let content = request.read().map(|content| (content.function, content.spec));
-                format!("{} {} {content:?}", request.meid, request.endpoint)
-            }
-        }
-    }
-
-    fn is_equal(&self, other: &Request) -> bool {
-        matches!((self, other), (Request::Rest(_), Request::Rest(_)) | (Request::Rmr(_), Request::Rmr(_)))
-            && self.text() == other.text()
-    }
-}
-
-impl RmrRequest {
-    fn read(&self) -> Option<SubscriptionContent> {
-        pdus::read_subscription(&self.pdu, group::version(self.e2ap)).ok()
-    }
-
-    fn reference(&self, content: &SubscriptionContent) -> Reference {
-        let (request_id, function) = (content.request_id, content.function);
-        Reference { request_id, function, call_process_id: None, version: group::version(self.e2ap) }
-    }
-}
-
-/// FNV-1a, then the finalizer of SplitMix64: all RICs give equal requests the same ids.
-fn hash(text: &str) -> u64 {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, octet| (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3));
-    let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ (hash >> 31)
-}
-
-/// A message that waits until its endpoint is connected.
-struct Unsent {
-    endpoint: EndpointId,
-    message: Vec<u8>,
-    since: Instant,
-    /// The connection that has it in its outbox. It may not be established.
-    on: Option<ConnectionId>,
-}
-
-/// The subscriptions of xApps at all RICs.
-#[derive(Default)]
-pub(super) struct Subscriptions {
-    records: HashMap<String, Record>,
-    /// The shares that are set up here.
-    placed: HashMap<(String, u16), MergedId>,
-    /// Connections with this RIC on which requests have come that are not answered.
-    replies: HashMap<String, ReplyTo>,
-    unsent: Vec<Unsent>,
-}
-
-impl Subscriptions {
-    /// Finds the id for a request: that of an equal one, or a free one.
-    fn id_of(&self, request: &Request) -> String {
-        let mut number = hash(&request.text());
-        loop {
-            let id = format!("{number:016x}");
-            if self.records.get(&id).is_none_or(|record| record.request.is_equal(request)) {
-                return id;
-            }
-            number = number.wrapping_add(1);
-        }
-    }
-
-    /// Makes the shares of a request, each with an id that no other has, also not in its lower 16 bits if it is for the same endpoint.
-    fn shares(&self, id: &str, request: &Request) -> Vec<Share> {
-        let numbers = match request {
-            Request::Rest(params) => params.details.0.iter().map(|detail| detail.xapp_event_instance_id).collect(),
-            Request::Rmr(_) => vec![0],
-        };
-        let mut shares = Vec::<Share>::new();
-        for xapp_instance in numbers {
-            // 31 bits: xApps take it for a positive number
-            let mut share_id = (hash(&format!("{id} {xapp_instance}")) >> 33) as i32;
-            let is_taken = |share_id: i32| {
-                let same = |share: &Share| share.id == share_id;
-                let alike = |share: &Share| share.id & 0xFFFF == share_id & 0xFFFF;
-                shares.iter().any(alike)
-                    || self.records.values().any(|record| {
-                        let is_alike = record.request.endpoint() == request.endpoint();
-                        record.shares.iter().any(|share| same(share) || is_alike && alike(share))
-                    })
-            };
-            while share_id & 0xFFFF == 0 || is_taken(share_id) {
-                share_id = share_id.wrapping_add(1) & i32::MAX;
-            }
-            shares.push(Share { xapp_instance, id: share_id, state: ShareState::Requested });
-        }
-        shares
-    }
-
-    /// The subscription id of a share.
-    pub fn share_id(&self, record: &str, xapp_instance: u16) -> Option<i32> {
-        let shares = &self.records.get(record)?.shares;
-        shares.iter().find(|share| share.xapp_instance == xapp_instance).map(|share| share.id)
-    }
-
-    /// Notes where a share is set up.
-    pub fn place(&mut self, record: &str, xapp_instance: u16, id: MergedId) {
-        self.placed.insert((record.to_owned(), xapp_instance), id);
-    }
-
-    pub fn forget_connection(&mut self, connection: ConnectionId) {
-        self.replies.retain(|_, reply| reply.connection != connection);
-    }
-
-    fn set_state(&mut self, record: &str, xapp_instance: u16, state: ShareState) {
-        let record = self.records.get_mut(record);
-        let share = record.and_then(|of| of.shares.iter_mut().find(|share| share.xapp_instance == xapp_instance));
-        if let Some(share) = share {
-            share.state = state;
-        }
-    }
-
-    /// The requests of a node.
-    fn of_node(&self, meid: &str) -> Vec<String> {
-        self.records.iter().filter(|(_, record)| record.request.meid() == meid).map(|(id, _)| id.clone()).collect()
-    }
+    if is_asked { entries.put(&key, &content) } else { entries.replace(&key, &content) }
 }
 
 impl Messaging {
@@ -239,14 +46,11 @@ impl Messaging {
         self.sharing.as_mut().map(|sharing| &mut sharing.subscriptions)
     }
 
-    /// Has all RICs know what has become of a request, or of its answer; `is_new` if they need not know it yet.
-    fn share_record(&self, id: &str, is_new: bool) {
+    /// Has all RICs know what has become of a request; `is_asked` if an xApp makes it now, so that no earlier deletion counts.
+    fn share_record(&self, id: &str, is_asked: bool) {
         let Some(sharing) = &self.sharing else { return };
         let Some(record) = sharing.subscriptions.records.get(id) else { return };
-        let (key, content) = (format!("{SUBSCRIPTION}{id}"), serde_json::to_vec(record).unwrap_or_default());
-        if is_new {
-            sharing.put(&key, &content);
-        } else if !sharing.entries.replace(&key, &content) {
+        if !write_record(&*sharing.entries, id, record, is_asked) && self.links.log().allow(Host::Unknown) {
             warn!("subscription {id} is not shared with other RICs: too many changes wait");
         }
     }
@@ -270,33 +74,78 @@ impl Messaging {
 
     /// Notes a request, or that an equal one is made again. Returns its id.
     fn note_request(&mut self, request: Request, host: IpAddr) -> Result<String, Problem> {
-        let Some(subscriptions) = self.subscriptions() else {
+        let is_local = self.node(request.meid()).is_some();
+        let Some(sharing) = &mut self.sharing else {
             return Err(Problem::unavailable("this RIC shares no nodes"));
         };
-        let id = subscriptions.id_of(&request);
-        match subscriptions.records.get_mut(&id) {
-            Some(record) => {
-                record.request = request;
-                record.shares.iter_mut().for_each(|share| share.state = ShareState::Requested);
-            }
-            None => {
-                check_room(subscriptions.records.values().map(|record| record.host), host)?;
-                let shares = subscriptions.shares(&id, &request);
-                subscriptions.records.insert(id.clone(), Record { host, request, shares });
-            }
+        let entries = Arc::clone(&sharing.entries);
+        sharing.subscriptions.note(request, host, is_local, |id, record| write_record(&*entries, id, record, true))
+    }
+
+    /// Sets up what is not of a request that an xApp has made, if its node is connected here, and has all RICs know the outcome.
+    pub(super) fn set_up_request(&mut self, id: &str, ric: &mut IappContext<'_>) {
+        self.set_up_subscription(id, ric);
+        self.share_record(id, true);
+    }
+
+    /// Refuses a sender that has no right at all, for a node of another RIC: that RIC knows which rights it needs.
+    fn check_any_right(
+        &mut self,
+        sender: Sender,
+        by: &'static str,
+        (meid, function): (&str, u16),
+        actions: usize,
+    ) -> Result<(), Refusal> {
+        let rights = self.access.rights_of(sender);
+        if rights.as_ref().is_none_or(|rights| !(rights.read.is_empty() && rights.control.is_empty())) {
+            return Ok(());
         }
-        self.share_record(&id, true);
-        Ok(id)
+        let refusal = Refusal::Right { sender, lacking: Lacking::Read };
+        let asked = AskedShare { sender, by, share: "", node: meid, function, actions, rights: rights.as_deref() };
+        self.audit.asked(&asked, Some(&refusal.to_string()));
+        Err(refusal)
+    }
+
+    /// Refuses a request by REST for which the xApp has no right.
+    fn check_shared_rest(&mut self, params: &Params, host: IpAddr, ric: &IappContext<'_>) -> Result<(), Problem> {
+        if let Some((node, _)) = self.node(&params.meid) {
+            return self.check_rest(params, node, host, ric);
+        }
+        let sender = Sender::new(host, params.client_endpoint.rmr_port);
+        let of = (&*params.meid, params.ran_function_id);
+        let actions = params.details.0.iter().map(|detail| detail.actions.0.len()).sum();
+        self.check_any_right(sender, "rest", of, actions).map_err(|refusal| {
+            if let Some(count) = self.refusals.note(sender)
+                && self.links.log().allow(host.into())
+            {
+                let node = escaped(&params.meid);
+                warn!(
+                    "xApp at {sender}: a subscription by REST to a node of another RIC, `{node}`, is refused: {refusal} ({count} refusals \
+                     of it so far)"
+                );
+            }
+            refusal.problem(params.details.0.first().map_or(0, |detail| detail.xapp_event_instance_id))
+        })
     }
 
     /// Accepts a request to subscribe by REST, as [`Messaging::accept`].
-    pub(super) fn accept_shared(&mut self, params: Params, host: IpAddr) -> Result<Accepted, Problem> {
+    pub(super) fn accept_shared(
+        &mut self,
+        params: Params,
+        host: IpAddr,
+        ric: &IappContext<'_>,
+    ) -> Result<Accepted, Problem> {
         self.check_node(&params.meid)?;
         let known = params.subscription_id.clone();
         let params = Params { subscription_id: None, ..params };
         let (meid, function, client) =
             (params.meid.clone(), params.ran_function_id, params.client_endpoint.host.clone());
         let request = Request::Rest(params);
+        if !self.sharing.as_ref().is_some_and(|sharing| sharing.subscriptions.knows(&request))
+            && let Request::Rest(params) = &request
+        {
+            self.check_shared_rest(params, host, ric)?;
+        }
         if let (Some(known), Some(subscriptions)) = (known, self.subscriptions())
             && let Some(record) = subscriptions.records.get(&known)
             && !record.request.is_equal(&request)
@@ -320,15 +169,16 @@ impl Messaging {
         reply: ReplyTo,
         sender: Sender,
         pdu: &[u8],
+        (function, spec): (RanFunctionId, &SubscriptionSpec),
         ric: &mut IappContext<'_>,
     ) -> Result<(), Refusal> {
         let endpoint = sender.endpoint().ok_or(Refusal::NoPort)?;
         let meid = reply.meid.clone();
-        let of_other = || {
-            let sharing = self.sharing.as_ref()?;
-            Some(group::read::<group::NodeEntry>(&*sharing.entries, &format!("{NODE}{meid}"))?.e2ap)
-        };
-        let e2ap = self.node(&meid).map(|(_, version)| group::major(version)).or_else(of_other).unwrap_or(2);
+        if self.node(&meid).is_none() {
+            self.check_any_right(sender, "rmr", (&meid, function.0), spec.actions.len())?;
+        }
+        let version = self.node(&meid).map(|(_, version)| version).or_else(|| self.version_at_other(&meid));
+        let e2ap = version.map_or(2, group::major);
         let (transaction, data) = (reply.transaction.clone(), reply.data.clone());
         let request = RmrRequest { meid, endpoint, e2ap, pdu: pdu.to_vec(), transaction, data };
         let noted = self.check_node(&request.meid).and_then(|()| self.note_request(Request::Rmr(request), sender.host));
@@ -336,7 +186,7 @@ impl Messaging {
         if let Some(subscriptions) = self.subscriptions() {
             subscriptions.replies.insert(id.clone(), reply);
         }
-        self.set_up_subscription(&id, ric);
+        self.set_up_request(&id, ric);
         Ok(())
     }
 
@@ -346,16 +196,13 @@ impl Messaging {
         let key = format!("{SUBSCRIPTION}{id}");
         match group::read::<Record>(&*sharing.entries, &key) {
             Some(record) => {
-                let subscriptions = &mut sharing.subscriptions;
-                let former = subscriptions.records.insert(id.to_owned(), record);
-                let is_other = |former: &Record| !former.request.is_equal(&subscriptions.records[id].request);
-                if former.as_ref().is_some_and(is_other) {
+                if sharing.subscriptions.follow(id, record) {
                     self.take_down(id, ric);
                 }
                 self.set_up_subscription(id, ric);
             }
             None => {
-                sharing.subscriptions.records.remove(id);
+                sharing.subscriptions.forget(id);
                 self.take_down(id, ric);
             }
         }
@@ -457,6 +304,11 @@ impl Messaging {
                 self.share_record(id, false);
                 let instance = Instance::failed(xapp_instance, &fault.text, fault.source, fault.is_timeout);
                 self.notify_shared(id, params, instance);
+                let records = self.subscriptions().map(|all| &all.records);
+                // it is not set up when the xApp has the right
+                if fault.lacks_right && records.and_then(|all| all.get(id)).is_some_and(Record::is_over) {
+                    self.forget_record(id);
+                }
             }
             Request::Rmr(rmr) => {
                 if let Some(content) = rmr.read() {
@@ -477,75 +329,24 @@ impl Messaging {
         }
     }
 
-    /// Answers a request over RMR: on its connection, if that is one with this RIC, or to the endpoint of the xApp.
-    fn answer_shared(&mut self, id: &str, request: &RmrRequest, subscription_id: i32, answer: Option<Answer>) {
-        let reply = self.subscriptions().and_then(|all| all.replies.remove(id));
-        let Some(answer) = answer else { return };
-        if let Some(reply) = reply {
-            return self.answer(&reply, subscription_id, &answer);
-        }
-        let (kind, payload) = answer;
-        let source = self.links.source();
-        let mut message = Vec::new();
-        Header {
-            kind,
-            subscription_id,
-            transaction: &request.transaction,
-            data: &request.data,
-            meid: &request.meid,
-            source: &source,
-            source_address: &source,
-            ..Header::default()
-        }
-        .write(payload.len(), &mut message);
-        message.extend_from_slice(&payload);
-        let endpoint = self.links.hold(&request.endpoint, Purpose::Indications);
-        if let Some(all) = self.subscriptions() {
-            all.unsent.push(Unsent { endpoint, message, since: Instant::now(), on: None });
-        }
-        self.send_answers();
-    }
-
-    /// Sends the answers whose endpoints are connected. They are in the outbox of a connection before the indications that follow.
-    pub(super) fn send_answers(&mut self) {
-        let Some(subscriptions) = self.sharing.as_mut().map(|sharing| &mut sharing.subscriptions) else { return };
-        let links = &mut self.links;
-        subscriptions.unsent.retain_mut(|unsent| {
-            let connection = links.linked(unsent.endpoint);
-            if connection != unsent.on {
-                unsent.on = connection.filter(|connection| links.send(*connection, &[&unsent.message], Class::Keep));
-            }
-            let is_done = unsent.on.is_some() && links.established(unsent.endpoint) == unsent.on;
-            let is_over = is_done || unsent.since.elapsed() >= UNREACHABLE;
-            if is_over {
-                links.release(unsent.endpoint, Purpose::Indications);
-            }
-            !is_over
-        });
-    }
-
     fn forget_record(&mut self, id: &str) {
         let Some(sharing) = &mut self.sharing else { return };
-        sharing.subscriptions.records.remove(id);
-        if !sharing.entries.remove(&format!("{SUBSCRIPTION}{id}")) {
+        sharing.subscriptions.forget(id);
+        if !sharing.entries.remove(&format!("{SUBSCRIPTION}{id}")) && self.links.log().allow(Host::Unknown) {
             warn!("subscription {id} is not deleted at other RICs: too many changes wait");
         }
     }
 
     /// Deletes a request at all RICs.
-    fn delete_shared(&mut self, id: &str, ric: &mut IappContext<'_>) {
+    pub(super) fn delete_shared(&mut self, id: &str, ric: &mut IappContext<'_>) {
         self.forget_record(id);
         self.take_down(id, ric);
     }
 
-    /// Deletes a subscription by REST. Returns whether there is one.
-    pub(super) fn unsubscribe_shared_rest(&mut self, id: &str, ric: &mut IappContext<'_>) -> bool {
-        let of_rest = |all: &mut Subscriptions| matches!(all.records.get(id)?.request, Request::Rest(_)).then_some(());
-        let is_known = self.subscriptions().and_then(of_rest).is_some();
-        if is_known {
-            self.delete_shared(id, ric);
-        }
-        is_known
+    /// The host that has made a request by REST.
+    pub(super) fn host_of_shared_rest(&self, id: &str) -> Option<IpAddr> {
+        let record = self.sharing.as_ref()?.subscriptions.records.get(id)?;
+        matches!(record.request, Request::Rest(_)).then_some(record.host)
     }
 
     /// Deletes a subscription over RMR, of which the xApp states the instance of the request id. Returns whether there is one.
@@ -604,6 +405,8 @@ impl Messaging {
 impl Fault {
     fn of_refusal(refusal: &Refusal) -> Self {
         let is_node_lost = *refusal == Refusal::Misuse(Misuse::UnknownNode);
-        Fault { text: refusal.to_string(), source: "SUBMGR", is_timeout: false, cause: refusal.cause(), is_node_lost }
+        let lacks_right = matches!(refusal, Refusal::Right { .. } | Refusal::Misuse(Misuse::NotAllowed));
+        let (text, cause) = (refusal.to_string(), refusal.cause());
+        Fault { text, source: "SUBMGR", is_timeout: false, cause, is_node_lost, lacks_right }
     }
 }

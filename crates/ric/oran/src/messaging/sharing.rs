@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ferric::e2::Node;
-use ferric::e2ap::{Cause, CauseMisc, CauseRicRequest, RicControlAckRequest};
+use ferric::e2ap::{Cause, CauseMisc, CauseRicRequest, RicControlAckRequest, Version};
 use ferric::link::Address;
 use ferric::server::{IappContext, IappWaker};
 use log_lines::{Host, escaped};
@@ -25,8 +25,6 @@ use crate::group::{self, GroupConfig, NODE, NodeEntry, RIC, ROUTES, RicEntry, SU
 
 /// What the transaction ids of controls begin with that were passed on.
 const PASSED_ON: &[u8] = b"ferric-passed-on ";
-/// Controls that may wait for the answers of other RICs.
-const MAX_PASSED_ON: usize = 4096;
 /// How long the answer of another RIC is awaited: longer than that of a node.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
@@ -36,6 +34,9 @@ struct PassedOn {
     reference: Reference,
     to: EndpointId,
     since: Instant,
+    /// Whose quota it counts in.
+    sender: Sender,
+    octets: usize,
 }
 
 /// This RIC in its group.
@@ -52,6 +53,7 @@ pub(super) struct Sharing {
     rics: HashMap<String, (String, EndpointId)>,
     /// The records of route tables of the other RICs.
     routes: BTreeMap<String, Vec<String>>,
+    /// As many as the quota of controls allows.
     passed_on: HashMap<u64, PassedOn>,
     last: u64,
     pub subscriptions: Subscriptions,
@@ -264,48 +266,55 @@ impl Messaging {
         Sender::named(message.source_address()).filter(|_| is_passed_on)
     }
 
-    /// Passes a control on to the RIC of its node. Returns whether that is another one.
-    pub(super) fn pass_on(&mut self, connection: ConnectionId, message: &Message<'_>) -> bool {
-        let Some(sharing) = self.sharing.as_ref().filter(|_| !message.transaction.starts_with(PASSED_ON)) else {
-            return false;
-        };
+    /// The version of E2AP of a node of another RIC.
+    pub(super) fn version_at_other(&self, meid: &str) -> Option<Version> {
+        let sharing = self.sharing.as_ref()?;
+        Some(group::read::<NodeEntry>(&*sharing.entries, &format!("{NODE}{meid}"))?.version())
+    }
+
+    /// Passes a control of a sender, which counts in its quota, on to the RIC of its node. Returns whether an answer is awaited, until
+    /// which it counts; `None` if no other RIC has the node.
+    pub(super) fn pass_on(&mut self, connection: ConnectionId, message: &Message<'_>, sender: Sender) -> Option<bool> {
+        let sharing = self.sharing.as_ref().filter(|_| !message.transaction.starts_with(PASSED_ON))?;
         let key = format!("{NODE}{}", message.meid());
-        let Some(entry) = group::read::<NodeEntry>(&*sharing.entries, &key) else { return false };
-        let Some(&(_, to)) = sharing.rics.get(&entry.ric) else { return false };
-        let is_full = sharing.passed_on.len() >= MAX_PASSED_ON;
+        let entry = group::read::<NodeEntry>(&*sharing.entries, &key)?;
+        let &(_, to) = sharing.rics.get(&entry.ric)?;
         let version = entry.version();
         let content = pdus::with_control(message.payload, version, |request| {
             let is_answered = request.ack_request != Some(RicControlAckRequest::NoAck);
             (Reference::of_control(request, version), is_answered)
         });
         // one that is malformed is dropped here
-        let Ok((reference, is_answered)) = content else { return false };
-        let Some(sharing) = &mut self.sharing else { return false };
+        let (reference, is_answered) = content.ok()?;
+        let sharing = self.sharing.as_mut()?;
         sharing.last += 1;
         let number = sharing.last;
         let transaction = [PASSED_ON, format!("{number:x}").as_bytes()].concat();
-        let sender = self.endpoint_of_sender(connection, message).unwrap_or_default();
+        let source = sender.endpoint().unwrap_or_default();
         let mut head = Vec::new();
         Header {
             kind: MessageType::CONTROL_REQUEST,
             subscription_id: message.subscription_id,
             transaction: &transaction,
             meid: message.meid(),
-            source: &sender,
-            source_address: &sender,
+            source: &source,
+            source_address: &source,
             ..Header::default()
         }
         .write(message.payload.len(), &mut head);
         let reply = ReplyTo::of(connection, message);
-        if is_full || !self.links.send_to(to, &[&head, message.payload]) {
-            let why = if is_full { "too many wait for their answers" } else { "it cannot be reached" };
+        if !self.links.send_to(to, &[&head, message.payload]) {
             let (meid, of_ric) = (escaped(message.meid()), escaped(&entry.ric));
-            self.complain(connection, &format!("a control for `{meid}` is not passed on to RIC {of_ric}: {why}"));
+            let why = format!("a control for `{meid}` is not passed on to RIC {of_ric}: it cannot be reached");
+            self.complain(connection, &why);
             self.refuse_control(&reply, &reference, Cause::Misc(CauseMisc::ControlProcessingOverload));
-        } else if is_answered && let Some(sharing) = &mut self.sharing {
-            sharing.passed_on.insert(number, PassedOn { reply, reference, to, since: Instant::now() });
+            return Some(false);
         }
-        true
+        if is_answered && let Some(sharing) = &mut self.sharing {
+            let (since, octets) = (Instant::now(), message.payload.len());
+            sharing.passed_on.insert(number, PassedOn { reply, reference, to, since, sender, octets });
+        }
+        Some(is_answered)
     }
 
     /// Handles the answer of another RIC to a control that was passed on.
@@ -321,7 +330,8 @@ impl Messaging {
             is_own.then(|| sharing.passed_on.remove(&number)).flatten()
         });
         match waiting {
-            Some(PassedOn { reply, .. }) => {
+            Some(PassedOn { reply, sender, octets, .. }) => {
+                self.control_quota.ended(sender, octets);
                 self.answer(&reply, message.subscription_id, &(message.kind, message.payload.to_vec()));
             }
             None => self.complain(connection, "an answer to a control is dropped: none is awaited"),
@@ -341,7 +351,8 @@ impl Messaging {
         let is_over = |of: &PassedOn| of.since.elapsed() >= ANSWER_WITHIN || !links.is_established(of.to);
         let over: Vec<_> = sharing.passed_on.iter().filter(|(_, of)| is_over(of)).map(|(number, _)| *number).collect();
         let over: Vec<_> = over.into_iter().filter_map(|number| sharing.passed_on.remove(&number)).collect();
-        for PassedOn { reply, reference, .. } in over {
+        for PassedOn { reply, reference, sender, octets, .. } in over {
+            self.control_quota.ended(sender, octets);
             if self.links.log().allow(Host::Unknown) {
                 warn!("a control for `{}` was passed on to another RIC, which did not answer", escaped(&reply.meid));
             }
@@ -352,7 +363,9 @@ impl Messaging {
     /// Forgets what concerns a connection that has ended.
     pub(super) fn forget_connection(&mut self, connection: ConnectionId) {
         if let Some(sharing) = &mut self.sharing {
-            sharing.passed_on.retain(|_, of| of.reply.connection != connection);
+            for (_, of) in sharing.passed_on.extract_if(|_, of| of.reply.connection == connection) {
+                self.control_quota.ended(of.sender, of.octets);
+            }
             sharing.subscriptions.forget_connection(connection);
         }
     }

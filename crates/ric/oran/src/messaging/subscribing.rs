@@ -86,6 +86,8 @@ pub(super) struct Fault {
     pub is_timeout: bool,
     pub cause: Cause,
     pub is_node_lost: bool,
+    /// The xApp has no right to it.
+    pub lacks_right: bool,
 }
 
 impl Messaging {
@@ -280,7 +282,7 @@ impl Messaging {
         let (is_timeout, is_node_lost) = (*error == SubscribeError::TimedOut, *error == SubscribeError::NodeLost);
         let source = if matches!(error, SubscribeError::Refused { .. }) { "E2Node" } else { "SUBMGR" };
         let (text, cause) = (error.to_string(), pdus::cause_of(error));
-        self.fail(id, &Fault { text, source, is_timeout, cause, is_node_lost });
+        self.fail(id, &Fault { text, source, is_timeout, cause, is_node_lost, lacks_right: false });
     }
 
     /// A subscription has ended without a request of an xApp.
@@ -289,7 +291,8 @@ impl Messaging {
         self.routes.remove(&subscription);
         let cause = Cause::Misc(ferric::e2ap::CauseMisc::Unspecified);
         let (text, is_node_lost) = (format!("the subscription has ended: {end}"), end == SubscriptionEnd::NodeLost);
-        self.fail(id, &Fault { text, source: "E2Node", is_timeout: false, cause, is_node_lost });
+        let fault = Fault { text, source: "E2Node", is_timeout: false, cause, is_node_lost, lacks_right: false };
+        self.fail(id, &fault);
     }
 
     /// Removes a subscription that has no effect, and tells its xApps.
@@ -460,7 +463,14 @@ impl Messaging {
             let shared = self.shared_shares(id, is_ended);
             self.remove_shares(id, is_ended, WHY, ric);
             let cause = Cause::Misc(CauseMisc::OmIntervention);
-            let fault = Fault { text: WHY.to_owned(), source: "SUBMGR", is_timeout: false, cause, is_node_lost: false };
+            let fault = Fault {
+                text: WHY.to_owned(),
+                source: "SUBMGR",
+                is_timeout: false,
+                cause,
+                is_node_lost: false,
+                lacks_right: true,
+            };
             shared.iter().for_each(|(record, instance)| self.shared_failed(record, *instance, &fault));
         }
     }

@@ -59,6 +59,8 @@ pub struct Replica {
     /// The epoch of the store, and the version that the copy has.
     epoch: Option<String>,
     version: u64,
+    /// Entries that others have changed while a change of this RIC was waiting. They are read again, as that change may have no effect.
+    again: HashSet<String>,
     pause: Duration,
     is_logged: bool,
 }
@@ -73,6 +75,7 @@ impl Replica {
             observers: Vec::new(),
             epoch: None,
             version: 0,
+            again: HashSet::new(),
             pause: FIRST_PAUSE,
             is_logged: false,
         }
@@ -191,10 +194,14 @@ impl Replica {
 
     /// Removes entries that were removed before the store has returned to an earlier state.
     fn remove_unknown(&mut self) -> Result<(), RedisError> {
-        let keys: Vec<String> = self.query(cmd("HKEYS").arg(self.key("entries")))?;
+        let keys: Vec<Vec<u8>> = self.query(cmd("HKEYS").arg(self.key("entries")))?;
         let unknown: Vec<_> = {
             let state = self.shared.state();
-            keys.into_iter().filter(|key| !state.entries.contains_key(key)).map(Change::Remove).collect()
+            keys.into_iter()
+                .filter_map(text)
+                .filter(|key| !state.entries.contains_key(key))
+                .map(Change::Remove)
+                .collect()
         };
         unknown.chunks(MAX_BATCH).try_for_each(|batch| self.make(batch))
     }
@@ -238,20 +245,22 @@ impl Replica {
         let version: Option<u64> = self.query(cmd("GET").arg(self.key("version")))?;
         let version = version.unwrap_or(0);
         // an earlier version is found and corrected before the next read
-        if version <= self.version {
-            return Ok(());
-        }
-        if version - self.version > MAX_BEHIND {
+        let behind = version.saturating_sub(self.version);
+        if behind > MAX_BEHIND {
             return self.read_all();
         }
-        let mut command = cmd("ZRANGEBYSCORE");
-        command.arg(self.key("changed")).arg(format!("({}", self.version)).arg("+inf");
-        let keys: Vec<String> = self.query(&command)?;
+        let mut keys = self.again.clone();
+        if behind > 0 {
+            let mut command = cmd("ZRANGEBYSCORE");
+            command.arg(self.key("changed")).arg(format!("({}", self.version)).arg("+inf");
+            keys.extend(self.query::<Vec<Vec<u8>>>(&command)?.into_iter().filter_map(text));
+        }
+        let keys: Vec<_> = keys.into_iter().collect();
         for keys in keys.chunks(READ_ENTRIES) {
             let contents: Vec<Option<Vec<u8>>> = self.query(cmd("HMGET").arg(self.key("entries")).arg(keys))?;
             self.learn(keys.iter().cloned().zip(contents));
         }
-        self.version = version;
+        self.version = version.max(self.version);
         Ok(())
     }
 
@@ -259,31 +268,39 @@ impl Replica {
     fn read_all(&mut self) -> Result<(), RedisError> {
         // what is waiting is not in the store, and remains
         let version: Option<u64> = self.query(cmd("GET").arg(self.key("version")))?;
-        let entries: BTreeMap<String, Vec<u8>> = self.query(cmd("HGETALL").arg(self.key("entries")))?;
+        let entries: BTreeMap<Vec<u8>, Vec<u8>> = self.query(cmd("HGETALL").arg(self.key("entries")))?;
+        let entries: BTreeMap<_, _> =
+            entries.into_iter().filter_map(|(key, content)| Some((text(key)?, content))).collect();
         if entries.len() > MAX_ENTRIES {
             warn!(store = %self.url, map = self.name, "{} entries are shared: only {MAX_ENTRIES} of them are used", entries.len());
         }
         let known: Vec<_> = self.shared.state().entries.keys().cloned().collect();
         let gone = known.into_iter().filter(|key| !entries.contains_key(key)).map(|key| (key, None));
         let gone: Vec<_> = gone.collect();
-        let entries = entries.into_iter().take(MAX_ENTRIES).map(|(key, content)| (key, Some(content)));
+        let entries = entries.into_iter().map(|(key, content)| (key, Some(content)));
         self.learn(gone.into_iter().chain(entries));
         self.version = version.unwrap_or(0);
         Ok(())
     }
 
     /// Takes contents of the store into the copy, and passes on those that are new.
-    fn learn(&self, contents: impl Iterator<Item = (String, Option<Vec<u8>>)>) {
+    fn learn(&mut self, contents: impl Iterator<Item = (String, Option<Vec<u8>>)>) {
         let mut new = Vec::new();
         {
             let mut state = self.shared.state();
             let State { entries, waiting, .. } = &mut *state;
             let own: HashSet<_> = waiting.iter().map(Change::key).collect();
             for (key, content) in contents {
+                // what this RIC has changed since follows
+                if own.contains(&*key) {
+                    self.again.insert(key);
+                    continue;
+                }
+                self.again.remove(&key);
                 let content: Option<Arc<[u8]>> = content.map(Into::into);
                 let is_long = content.as_ref().is_some_and(|content| content.len() > MAX_CONTENT_OCTETS);
-                // what this RIC has changed since follows
-                if own.contains(&*key) || is_long || key.len() > MAX_KEY_OCTETS {
+                let has_room = content.is_none() || entries.len() < MAX_ENTRIES || entries.contains_key(&key);
+                if is_long || key.len() > MAX_KEY_OCTETS || !has_room {
                     continue;
                 }
                 if entries.get(&key) != content.as_ref() {
@@ -300,5 +317,101 @@ impl Replica {
                 observer(key, content.as_deref());
             }
         }
+    }
+}
+
+/// A key as text; `None` for one of another program, which is ignored.
+fn text(key: Vec<u8>) -> Option<String> {
+    String::from_utf8(key).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::Redis;
+
+    use super::*;
+
+    fn replica(redis: &Redis) -> (Replica, MapHandle) {
+        let shared = Arc::<Shared>::default();
+        let mut replica = Replica::new(redis.url().parse().unwrap(), "test-map", Arc::clone(&shared));
+        replica.follow().unwrap();
+        (replica, MapHandle(shared))
+    }
+
+    /// Has a change of another RIC read while an own one waits, and then the own one written.
+    fn meet(replica: &mut Replica) {
+        replica.read().unwrap();
+        replica.write().unwrap();
+        replica.read().unwrap();
+        assert!(replica.again.is_empty());
+    }
+
+    #[test]
+    fn change_of_another_ric_is_learnt_if_the_own_one_has_no_effect() {
+        let Some(redis) = Redis::start(&[]) else { return };
+        let ((mut one, own), (mut two, other)) = (replica(&redis), replica(&redis));
+        assert!(own.put("node", b"one") && own.put("subscription", b"x"));
+        one.follow().unwrap();
+        two.follow().unwrap();
+        // the node moves to the other RIC while this one takes it for lost
+        assert!(other.put("node", b"two"));
+        two.follow().unwrap();
+        assert!(own.remove_equal("node", b"one"));
+        meet(&mut one);
+        assert_eq!(own.get("node").as_deref(), Some(&b"two"[..]));
+        // the other RIC deletes what this one replaces
+        assert!(other.remove("subscription"));
+        two.follow().unwrap();
+        assert!(own.replace("subscription", b"y"));
+        meet(&mut one);
+        assert_eq!(own.get("subscription"), None);
+        // an own change that has an effect remains, also if all entries are read
+        assert!(other.put("node", b"three"));
+        two.follow().unwrap();
+        assert!(own.put("node", b"four"));
+        one.read_all().unwrap();
+        assert_eq!(own.get("node").as_deref(), Some(&b"four"[..]));
+        meet(&mut one);
+        two.follow().unwrap();
+        assert_eq!((own.get("node"), other.get("node")), (Some((*b"four").into()), Some((*b"four").into())));
+    }
+
+    #[test]
+    fn key_that_is_no_text_is_ignored() {
+        let Some(redis) = Redis::start(&[]) else { return };
+        let (mut one, own) = replica(&redis);
+        let (entries, changed, version) = (one.key("entries"), one.key("changed"), one.key("version"));
+        let key = &b"\xff\xfe"[..];
+        let write = |replica: &mut Replica, to: u64| {
+            let _: u64 = replica.query(cmd("HSET").arg(&entries).arg(key).arg("x").arg("a").arg(to)).unwrap();
+            let _: u64 = replica.query(cmd("ZADD").arg(&changed).arg(to).arg(key).arg(to).arg("a")).unwrap();
+            let _: String = replica.query(cmd("SET").arg(&version).arg(to)).unwrap();
+        };
+        for to in [1, MAX_BEHIND + 10] {
+            write(&mut one, to);
+            one.follow().unwrap();
+            assert_eq!(own.get("a").as_deref(), Some(to.to_string().as_bytes()));
+        }
+        one.remove_unknown().unwrap();
+        assert_eq!(own.with_prefix("").len(), 1);
+    }
+
+    #[test]
+    fn copy_has_no_more_entries_than_allowed() {
+        let Some(redis) = Redis::start(&[]) else { return };
+        let (mut one, own) = replica(&redis);
+        assert!(own.put("z", b"own"));
+        one.follow().unwrap();
+        let version = one.version + 1;
+        let script = "for i = 1, tonumber(ARGV[2]) do redis.call('HSET', KEYS[1], 'k' .. i, 'x'); redis.call('ZADD', KEYS[3], ARGV[1], 'k' .. i) end
+            redis.call('SET', KEYS[2], ARGV[1]) return 1";
+        let mut command = cmd("EVAL");
+        command.arg(script).arg(3).arg(one.key("entries")).arg(one.key("version")).arg(one.key("changed"));
+        let _: u64 = one.query(command.arg(version).arg(MAX_ENTRIES + 10)).unwrap();
+        one.read().unwrap();
+        assert_eq!((one.version, own.with_prefix("").len()), (version, MAX_ENTRIES));
+        one.read_all().unwrap();
+        assert_eq!(own.with_prefix("").len(), MAX_ENTRIES);
+        assert_eq!(own.get("z").as_deref(), Some(&b"own"[..]));
     }
 }
