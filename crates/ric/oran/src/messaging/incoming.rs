@@ -365,7 +365,7 @@ impl Messaging {
         }
     }
 
-    /// Checks that the sender of a message may use what is not of a node: [`Access::check_named`](super::rights::Access::check_named).
+    /// Checks that the sender of a message may use what is not of a node, such as alarms and policies.
     pub(super) fn check_named(
         &mut self,
         connection: ConnectionId,

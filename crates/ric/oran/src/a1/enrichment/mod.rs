@@ -11,8 +11,9 @@
 //! lost is created again.
 //!
 //! # Bounds
-//! [`MAX_JOBS`] jobs, [`MAX_OF_HOST_PERCENT`] of them of each host, [`MAX_JOBS_PER_XAPP`] of each xApp and not more than stay free, [`MAX_OWNERS`] xApps of one job; [`MAX_REQUEST_OCTETS`] of a request,
-//! [`MAX_RESULT_OCTETS`] of a result; [`MAX_QUERIES`] queries that wait.
+//! [`MAX_JOBS`] jobs, [`MAX_OF_HOST_PERCENT`] of them of each host, [`MAX_JOBS_PER_XAPP`] of each xApp and not more than stay
+//! free, [`MAX_OWNERS`] xApps of one job; [`MAX_REQUEST_OCTETS`] of a request, [`MAX_RESULT_OCTETS`] of a result;
+//! [`MAX_QUERIES`] queries that wait.
 
 mod api;
 mod jobs;
