@@ -7,10 +7,11 @@ use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use ferric::link::Address;
 use ric::RicConfig;
-use ric::oran_host::Commands;
+use ric::oran_host::{Commands, RmrEntry};
 use rmr::{Header, MessageType};
 use serde_json::{Value, json};
 use system_tests::rmr_peer::{Connection, Received, SILENCE};
@@ -197,6 +198,51 @@ fn message_that_lies_changes_nothing() {
     for line in ["an answer about a policy is dropped: ", "a query of policies is dropped: ", "has no route here"] {
         eventually(line, || log().contains(line));
     }
+}
+
+#[test]
+fn answers_of_a_host_are_limited() {
+    let host = Host::start(|_| ());
+    host.put("one", 5);
+    let mut connection = Connection::open(host.rmr);
+    for _ in 0..3000 {
+        answer(&mut connection, "one", "OK");
+        answer(&mut connection, "one", "ERROR");
+    }
+    let line = "an answer about a policy is dropped: its host sends more than 1024 per second";
+    eventually("it is logged", || log().contains(line));
+}
+
+#[test]
+fn xapp_that_no_rule_names_may_use_no_service() {
+    let peer = "192.0.2.7".parse().unwrap();
+    let rules = vec![RmrEntry { peer, rights: Arc::default() }];
+    let host = Host::start(|config| config.oran.rights = Some(rules));
+    host.put("one", 5);
+    let mut connection = Connection::open(host.rmr);
+    let alarm = json!({
+        "managedObjectId": "RIC", "applicationId": "stranger", "specificProblem": 8008, "perceivedSeverity": "MAJOR",
+        "additionalInfo": "", "identifyingInfo": "", "AlarmAction": "RAISE", "AlarmTime": 0,
+    });
+    send(&mut connection, MessageType::ALARM, alarm.to_string().as_bytes());
+    answer(&mut connection, "one", "OK");
+    send(&mut connection, MessageType::A1_POLICY_QUERY, b"{\"policy_type_id\":20008}");
+    let job = json!({ "job-id": "1", "eiTypeId": "load", "jobDefinition": {} }).to_string();
+    for (request, payload, response) in [
+        (MessageType::A1_EI_QUERY_ALL, "", MessageType::A1_EI_QUERY_ALL_RESPONSE),
+        (MessageType::A1_EI_CREATE_JOB, &*job, MessageType::A1_EI_CREATE_JOB_RESPONSE),
+    ] {
+        send(&mut connection, request, payload.as_bytes());
+        // the query of policies has no answer
+        let received = connection.receive();
+        let refusal: Value = serde_json::from_slice(&received.payload).unwrap();
+        assert_eq!((received.kind, &refusal["status"]), (response, &json!(403)), "{refusal}");
+    }
+    for line in ["an alarm is dropped", "an answer about a policy is dropped", "a query of policies is dropped"] {
+        eventually(line, || log().contains(&format!("{line}: no `[[xapp_rights]]` names the xApp at 127.0.0.1:4560")));
+    }
+    host.await_status("one", "NOT_ENFORCED");
+    assert_eq!(host.platform.get("/ric/v1/alarms/active"), json!([]));
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use log_lines::escaped;
+use log_lines::{Host, LogBudget, escaped};
 use tracing::{info, warn};
 
 use crate::alarm::{Action, Alarm, Definition, Notification, Severity};
@@ -17,6 +18,8 @@ pub(crate) const MAX_HISTORY: usize = 20_000;
 const MAX_DEFINITIONS: usize = 1024;
 /// The longest text of an alarm or a definition, in octets.
 const MAX_TEXT: usize = 1024;
+/// Lines about alarms per minute, unless the budget is that of a RIC.
+const LINES_PER_MINUTE: u32 = 1000;
 /// The longest delay of a definition, in seconds.
 const MAX_DELAY: u32 = 86_400;
 
@@ -102,6 +105,7 @@ pub(crate) struct Book {
     raised: BTreeMap<Severity, u64>,
     cleared: u64,
     refused: u64,
+    log: LogBudget,
 }
 
 impl fmt::Debug for Book {
@@ -112,6 +116,13 @@ impl fmt::Debug for Book {
 
 impl Default for Book {
     fn default() -> Self {
+        Book::new(LogBudget::new(LINES_PER_MINUTE))
+    }
+}
+
+impl Book {
+    /// Without alarms. Lines about alarms are within the budget.
+    pub fn new(log: LogBudget) -> Self {
         Book {
             active: Vec::new(),
             waiting: Vec::new(),
@@ -123,11 +134,10 @@ impl Default for Book {
             raised: BTreeMap::new(),
             cleared: 0,
             refused: 0,
+            log,
         }
     }
-}
 
-impl Book {
     /// Raises an alarm. `owner` is the host of the xApp that raises it over RMR.
     pub fn raise(&mut self, alarm: Alarm, owner: Option<&str>, now: Instant) -> Result<(), RaiseError> {
         let raised = self.try_raise(alarm, owner, now);
@@ -145,16 +155,30 @@ impl Book {
         }
         let definition = self.definition(alarm.specific_problem);
         let delay = definition.ok_or(RaiseError::Unknown(alarm.specific_problem))?.raise_delay;
+        if matches!(alarm.perceived_severity, Severity::Default | Severity::Cleared) {
+            alarm.perceived_severity = Severity::Warning;
+        }
         if let Some(active) = self.active.iter_mut().find(|active| active.notification.alarm.is(&alarm)) {
             if owner.is_some() && active.owner.as_deref() != owner {
                 return Err(RaiseError::OfAnother);
             }
             active.clear_at = None;
+            // what the RIC finds itself no xApp clears, even if it has raised it first
+            if owner.is_none() && active.owner.take().is_some() {
+                active.notification.alarm = alarm;
+                let notification = Notification { time_ns: now_ns(), ..active.notification.clone() };
+                self.keep(notification);
+            }
             return Ok(());
         }
-        if let Some(waiting) = self.waiting.iter().find(|waiting| waiting.alarm.is(&alarm)) {
-            let is_own = owner.is_none() || waiting.owner.as_deref() == owner;
-            return if is_own { Ok(()) } else { Err(RaiseError::OfAnother) };
+        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.alarm.is(&alarm)) {
+            if owner.is_some() && waiting.owner.as_deref() != owner {
+                return Err(RaiseError::OfAnother);
+            }
+            if owner.is_none() && waiting.owner.take().is_some() {
+                waiting.alarm = alarm;
+            }
+            return Ok(());
         }
         if self.active.len() + self.waiting.len() >= self.max_active {
             return Err(RaiseError::TooMany(self.max_active));
@@ -169,9 +193,6 @@ impl Book {
             }
         }
         let owner = owner.map(Box::from);
-        if matches!(alarm.perceived_severity, Severity::Default | Severity::Cleared) {
-            alarm.perceived_severity = Severity::Warning;
-        }
         match delay {
             0 => self.activate(alarm, owner),
             delay => self.waiting.push(Waiting { due: now + Duration::from_secs(delay.into()), alarm, owner }),
@@ -181,19 +202,29 @@ impl Book {
 
     fn activate(&mut self, alarm: Alarm, owner: Option<Box<str>>) {
         let Some(definition) = self.definition(alarm.specific_problem).cloned() else { return };
-        warn!(
-            severity = ?alarm.perceived_severity,
-            object = %escaped(&alarm.managed_object_id),
-            application = %escaped(&alarm.application_id),
-            problem = alarm.specific_problem,
-            "alarm raised: {}: {}",
-            escaped(&definition.alarm_text),
-            escaped(&alarm.identifying_info)
-        );
+        if self.allows_line(owner.as_deref()) {
+            warn!(
+                severity = ?alarm.perceived_severity,
+                object = %escaped(&alarm.managed_object_id),
+                application = %escaped(&alarm.application_id),
+                problem = alarm.specific_problem,
+                "alarm raised: {}: {}",
+                escaped(&definition.alarm_text),
+                escaped(&alarm.identifying_info)
+            );
+        }
         *self.raised.entry(alarm.perceived_severity).or_default() += 1;
         let notification = Notification { alarm, action: Action::Raise, time_ns: now_ns(), definition };
         self.keep(notification.clone());
         self.active.push(Active { notification, owner, clear_at: None });
+    }
+
+    /// Whether one more line about an alarm is within the budget.
+    fn allows_line(&self, owner: Option<&str>) -> bool {
+        match owner {
+            Some(host) => self.log.allow(host.parse::<IpAddr>().map_or(Host::Unknown, Host::from)),
+            None => self.log.allow_important(Host::Unknown),
+        }
     }
 
     /// Clears an alarm; a host of xApps only what it has raised.
@@ -203,7 +234,10 @@ impl Book {
         let is_it = |active: &Active| active.notification.alarm.is(alarm) && is_own(&active.owner);
         let Some(at) = self.active.iter().position(is_it) else { return };
         match self.active[at].notification.definition.clear_delay {
-            0 => self.remove(at),
+            0 => {
+                let active = self.active.remove(at);
+                self.cleared(active);
+            }
             delay => {
                 let clear_at = now + Duration::from_secs(delay.into());
                 self.active[at].clear_at.get_or_insert(clear_at);
@@ -218,21 +252,24 @@ impl Book {
             is_own && alarm.managed_object_id == object && alarm.application_id == application
         };
         self.waiting.retain(|waiting| !is_of(&waiting.alarm, &waiting.owner));
-        while let Some(at) = self.active.iter().position(|active| is_of(&active.notification.alarm, &active.owner)) {
-            self.remove(at);
-        }
+        let is_it = |active: &mut Active| is_of(&active.notification.alarm, &active.owner);
+        let cleared: Vec<_> = self.active.extract_if(.., is_it).collect();
+        cleared.into_iter().for_each(|active| self.cleared(active));
     }
 
-    fn remove(&mut self, at: usize) {
-        let Notification { mut alarm, definition, .. } = self.active.remove(at).notification;
-        info!(
-            object = %escaped(&alarm.managed_object_id),
-            application = %escaped(&alarm.application_id),
-            problem = alarm.specific_problem,
-            "alarm cleared: {}: {}",
-            escaped(&definition.alarm_text),
-            escaped(&alarm.identifying_info)
-        );
+    /// Notes that an alarm, which is removed, is cleared.
+    fn cleared(&mut self, Active { notification, owner, .. }: Active) {
+        let Notification { mut alarm, definition, .. } = notification;
+        if self.allows_line(owner.as_deref()) {
+            info!(
+                object = %escaped(&alarm.managed_object_id),
+                application = %escaped(&alarm.application_id),
+                problem = alarm.specific_problem,
+                "alarm cleared: {}: {}",
+                escaped(&definition.alarm_text),
+                escaped(&alarm.identifying_info)
+            );
+        }
         alarm.perceived_severity = Severity::Cleared;
         self.cleared += 1;
         self.keep(Notification { alarm, action: Action::Clear, time_ns: now_ns(), definition });
@@ -247,13 +284,11 @@ impl Book {
     }
 
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(at) = self.waiting.iter().position(|waiting| waiting.due <= now) {
-            let Waiting { alarm, owner, .. } = self.waiting.remove(at);
-            self.activate(alarm, owner);
-        }
-        while let Some(at) = self.active.iter().position(|active| active.clear_at.is_some_and(|due| due <= now)) {
-            self.remove(at);
-        }
+        let due: Vec<_> = self.waiting.extract_if(.., |waiting| waiting.due <= now).collect();
+        due.into_iter().for_each(|Waiting { alarm, owner, .. }| self.activate(alarm, owner));
+        let is_over = |active: &mut Active| active.clear_at.is_some_and(|due| due <= now);
+        let cleared: Vec<_> = self.active.extract_if(.., is_over).collect();
+        cleared.into_iter().for_each(|active| self.cleared(active));
     }
 
     pub fn active(&self) -> Vec<Notification> {
@@ -405,5 +440,47 @@ mod tests {
         let statistics = book.statistics();
         assert_eq!((statistics.cleared, statistics.refused), (4, 3));
         assert!(statistics.active.contains(&(Severity::Major, 2)) && statistics.raised.contains(&(Severity::Major, 6)));
+    }
+
+    #[test]
+    fn alarm_that_the_ric_raises_is_its_own_even_if_an_xapp_was_first() {
+        let (mut book, start) = (Book::default(), Instant::now());
+        let minor = |node: &str| Alarm { perceived_severity: Severity::Minor, ..alarm(node) };
+        // one that is active, and one that waits
+        book.raise(minor("a"), Some("x"), start).unwrap();
+        let later = start + Duration::from_secs(5);
+        book.handle_timeout(later);
+        book.raise(minor("b"), Some("x"), later).unwrap();
+        book.raise(alarm("a"), None, later).unwrap();
+        book.raise(alarm("b"), None, later).unwrap();
+        let end = later + Duration::from_secs(3600);
+        for node in ["a", "b"] {
+            book.clear(&alarm(node), Some("x"), later);
+            assert_eq!(book.raise(minor(node), Some("x"), later), Err(RaiseError::OfAnother));
+        }
+        book.clear_all("RIC", "ferric", Some("x"));
+        book.handle_timeout(end);
+        let active: Vec<_> = book.active().iter().map(|one| one.alarm.perceived_severity).collect();
+        assert_eq!(active, [Severity::Major; 2], "the xApp has cleared nothing");
+        let raised: Vec<_> = book.history().iter().map(|one| one.alarm.perceived_severity).collect();
+        assert_eq!(raised, [Severity::Minor, Severity::Major, Severity::Major], "the new severity is passed on");
+        book.clear_all("RIC", "ferric", None);
+        assert_eq!(book.active().len(), 0);
+    }
+
+    #[test]
+    fn lines_about_alarms_are_within_the_budget() {
+        let log = LogBudget::new(8);
+        let (mut book, now) = (Book::new(log.clone()), Instant::now());
+        book.define(Definition { raise_delay: 0, clear_delay: 0, ..book.definition(GNB_LOST).unwrap().clone() })
+            .unwrap();
+        for number in 0..100 {
+            book.raise(alarm(&number.to_string()), Some("10.0.0.7"), now).unwrap();
+        }
+        book.clear_all("RIC", "ferric", Some("10.0.0.7"));
+        assert_eq!((book.active().len(), book.statistics().cleared), (0, 100));
+        let host = |text: &str| Host::from(text.parse::<IpAddr>().unwrap());
+        assert!(!log.allow(host("10.0.0.7")), "its host has used its share");
+        assert!(log.allow(host("10.0.0.8")), "it leaves lines to others");
     }
 }

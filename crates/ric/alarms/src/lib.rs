@@ -48,6 +48,7 @@ pub use book::{Outlet, RaiseError, Statistics};
 pub use watch::add_to;
 
 use book::Book;
+use log_lines::LogBudget;
 
 /// The alarms of a RIC. Clones are the same ones.
 #[derive(Clone, Default)]
@@ -72,6 +73,12 @@ impl WeakAlarms {
 }
 
 impl Alarms {
+    /// No alarms yet. Lines about them in the log are within the budget.
+    #[must_use]
+    pub fn new(log: LogBudget) -> Self {
+        Alarms(Arc::new(Mutex::new(Book::new(log))))
+    }
+
     /// Returns the same alarms without keeping them.
     #[must_use]
     pub fn downgrade(&self) -> WeakAlarms {

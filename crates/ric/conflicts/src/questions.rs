@@ -68,6 +68,8 @@ impl Questions {
     fn assign(&mut self, question: &mut Question) {
         let other = self.arbiters.iter().find(|arbiter| arbiter.name != question.xapp);
         question.asked_of = other.map(|arbiter| arbiter.consumer);
+        // it may have gone back and forth before anybody got it
+        self.unsent.retain(|(_, number)| *number != question.number);
         self.unsent.extend(question.asked_of.map(|consumer| (consumer, question.number)));
     }
 
@@ -129,6 +131,12 @@ impl Questions {
             }
         }
         None
+    }
+
+    /// The questions that arbiters have not got yet.
+    #[cfg(test)]
+    pub fn unsent(&self) -> usize {
+        self.unsent.len()
     }
 
     pub fn open(&self) -> &[Question] {

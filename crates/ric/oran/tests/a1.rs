@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ferric::link::Address;
 use log_lines::LogBudget;
-use oran::a1::{A1, MAX_INSTANCES, MAX_TYPES, PolicyLink, PolicyRequest, over_sdl, routes};
+use oran::a1::{A1, HandlerStatus, MAX_INSTANCES, MAX_TYPES, PolicyLink, PolicyRequest, over_sdl, routes};
 use rest::ServerConfig;
 use sdl::{Config, Sdl};
 use serde_json::{Value, json};
@@ -59,6 +59,34 @@ impl PolicyLink for Sent {
         sent.push(serde_json::from_slice(&request.encode()).unwrap());
         !*is_busy
     }
+}
+
+/// A link that keeps what xApps say.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<Vec<HandlerStatus>>>);
+
+impl PolicyLink for Said {
+    fn deliver(&self, _: &PolicyRequest<'_>) -> bool {
+        true
+    }
+
+    fn status_changed(&self, _: i32, _: &str, _: &str, status: HandlerStatus) {
+        self.0.lock().unwrap().push(status);
+    }
+}
+
+#[test]
+fn status_that_has_not_changed_is_not_passed_on() {
+    let said = Said::default();
+    let a1 = A1::new(vec![Box::new(said.clone())]);
+    a1.create_type(20008, serde_json::from_value(policy_type()).unwrap()).unwrap();
+    a1.put(20008, "one", json!({ "threshold": 5 })).unwrap();
+    for status in ["DELETED", "ERROR", "OK", "OK", "OK", "DELETED", "DELETED"] {
+        let answer =
+            json!({ "policy_type_id": 20008, "policy_instance_id": "one", "handler_id": "ts", "status": status });
+        a1.handle_response(answer.to_string().as_bytes()).unwrap();
+    }
+    assert_eq!(*said.0.lock().unwrap(), [HandlerStatus::Error, HandlerStatus::Ok, HandlerStatus::Deleted]);
 }
 
 fn start() -> (Rest, A1, Sent) {

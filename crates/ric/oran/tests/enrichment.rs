@@ -9,7 +9,7 @@ use std::time::Duration;
 use log_lines::LogBudget;
 use oran::a1::enrichment::{
     EiMessageKind, Enrichment, EnrichmentConfig, JobLink, JobOwner, JobStatus, MAX_JOBS, MAX_JOBS_PER_XAPP,
-    MAX_RESULT_OCTETS, RequestThread, routes,
+    MAX_OF_HOST_PERCENT, MAX_RESULT_OCTETS, RequestThread, routes,
 };
 use rest::ServerConfig;
 use rest::client::ClientConfig;
@@ -86,7 +86,7 @@ impl Host {
             // the test may have ended
             let _ = sender.send((kind, serde_json::from_slice(&document).unwrap()));
         });
-        self.enrichment.handle_request(JobOwner::new("rmr", xapp), request.as_bytes(), answer);
+        self.enrichment.handle_request(JobOwner::new("rmr", xapp), host_of(xapp), request.as_bytes(), answer);
         answers
     }
 
@@ -100,7 +100,7 @@ impl Host {
     fn types(&self) -> Value {
         let (sender, answers) = channel();
         let answer = Box::new(move |kind, document: Vec<u8>| sender.send((kind, document)).unwrap());
-        self.enrichment.handle_query(answer);
+        self.enrichment.handle_query(log_lines::Host::Local, answer);
         let (kind, document) = answers.recv_timeout(PATIENCE).expect("an answer");
         assert_eq!(kind, EiMessageKind::Types);
         serde_json::from_slice(&document).unwrap()
@@ -113,6 +113,13 @@ impl Host {
     fn post(&self, path: &str, body: &Value) -> testkit::http::Response {
         self.service.request("POST", path, body.clone())
     }
+}
+
+/// The host of an xApp `HOST:PORT`: one of its own for each name.
+fn host_of(xapp: &str) -> log_lines::Host {
+    let name = xapp.split(':').next().unwrap();
+    let digest = name.bytes().fold(0, |digest: u64, octet| digest * 31 + u64::from(octet));
+    log_lines::Host::V6(digest)
 }
 
 fn non_rt_ric() -> NonRtRic {
@@ -262,14 +269,21 @@ fn jobs_of_an_xapp_and_of_all_are_bounded() {
     // nothing is created meanwhile: the jobs wait
     non_rt_ric.set_mood(Mood::Status(500));
     let owner = |at: usize| format!("x:{}", at / MAX_JOBS_PER_XAPP);
-    for at in 0..MAX_JOBS {
+    let of_host = MAX_JOBS * MAX_OF_HOST_PERCENT / 100;
+    for at in 0..of_host {
         assert_eq!(host.request(&owner(at), &job(&at.to_string(), "any", json!({})))["status"], 503);
     }
-    assert_eq!(host.request("x:0", &job("more", "any", json!({})))["status"], 429);
+    let detail = |xapp: &str| host.request(xapp, &job("more", "any", json!({})))["detail"].as_str().unwrap().to_owned();
+    assert!(detail("x:0").contains("an xApp has at most"), "{}", detail("x:0"));
+    assert!(detail("x:99").contains("the xApps of a host have at most"), "{}", detail("x:99"));
+    // others take the rest, one each
+    for at in of_host..MAX_JOBS {
+        assert_eq!(host.request(&format!("y{at}:1"), &job(&at.to_string(), "any", json!({})))["status"], 503);
+    }
     assert_eq!(host.request("other:1", &job("more", "any", json!({})))["status"], 507);
     assert_eq!(host.enrichment.owner_gone(&JobOwner::new("rmr", "x:0")), MAX_JOBS_PER_XAPP);
     assert_eq!(host.jobs().as_array().unwrap().len(), MAX_JOBS - MAX_JOBS_PER_XAPP);
-    assert_eq!(host.given.watched().len(), MAX_JOBS / MAX_JOBS_PER_XAPP - 1);
+    assert_eq!(host.given.watched().len(), of_host / MAX_JOBS_PER_XAPP - 1 + MAX_JOBS - of_host);
 }
 
 #[test]

@@ -135,7 +135,7 @@ impl OranSetup {
         };
         let messaging = self.messaging.map(|setup| with_group(setup).add_to(server)).transpose()?;
         let has_alarms = self.rest.is_some() || messaging.is_some() || self.alert_manager.is_some();
-        let alarms = has_alarms.then(Alarms::default);
+        let alarms = has_alarms.then(|| Alarms::new(server.log_budget()));
         let mut alert_manager = None;
         if let Some(alarms) = &alarms {
             alarms::add_to(server, alarms, self.outbox_octets)?;

@@ -54,15 +54,24 @@ pub struct FunctionHint {
 pub enum ServiceEvent {
     /// A message.
     Message {
-        /// The xApp.
+        /// The xApp. Its session may have ended since.
         xapp: Consumer,
+        /// Its association.
+        assoc: AssocId,
+        /// Who it is.
+        identity: ConsumerIdentity,
         /// Which message of which service.
         kind: u32,
         /// Its content.
         document: Vec<u8>,
     },
     /// The session of an xApp that has sent messages has ended.
-    Ended(Consumer),
+    Ended {
+        /// The xApp.
+        xapp: Consumer,
+        /// Its name: that of its certificate, else the one that it gave itself.
+        name: Box<str>,
+    },
 }
 
 #[derive(Debug)]
@@ -173,7 +182,8 @@ impl XappHost {
         if let Some(Session::Open { consumer, uses_services, .. }) = self.sessions.remove(&assoc) {
             self.by_consumer.remove(&consumer);
             if uses_services {
-                self.services.push_back(ServiceEvent::Ended(consumer));
+                let name = controller.identity(consumer).map(|identity| identity.name.clone()).unwrap_or_default();
+                self.services.push_back(ServiceEvent::Ended { xapp: consumer, name });
             }
             controller.drop_consumer(now, consumer);
         }
@@ -291,8 +301,10 @@ impl XappHost {
             }
             XappMessage::Service { kind, document } => match self.sessions.get_mut(&assoc) {
                 Some(Session::Open { version: PROTOCOL_VERSION.., uses_services, .. }) => {
+                    let Some(identity) = controller.identity(consumer).cloned() else { return };
                     *uses_services = true;
-                    self.services.push_back(ServiceEvent::Message { xapp: consumer, kind, document });
+                    // the session may end before the event is taken
+                    self.services.push_back(ServiceEvent::Message { xapp: consumer, assoc, identity, kind, document });
                 }
                 _ => {
                     let what = "a message that its version of the protocol does not have";

@@ -127,11 +127,14 @@ impl Apps {
     /// Passes what xApps have for services to the iApps that are these.
     fn dispatch_service_event(&mut self, now: Time, controller: &mut Controller, event: &ServiceEvent) {
         match event {
-            ServiceEvent::Ended(xapp) => self.notify_iapps(now, controller, None, &IappEvent::XappEnded(*xapp)),
-            ServiceEvent::Message { xapp, kind, document } => {
+            ServiceEvent::Ended { xapp, name } => {
+                self.notify_iapps(now, controller, None, &IappEvent::XappEnded { xapp: *xapp, name });
+            }
+            ServiceEvent::Message { xapp, assoc, identity, kind, document } => {
                 match self.iapps.iter().position(|iapp| iapp.serves(*kind)) {
                     Some(at) => {
-                        let event = IappEvent::XappMessage { xapp: *xapp, kind: *kind, document };
+                        let (xapp, host) = (*xapp, self.hosts.of(*assoc));
+                        let event = IappEvent::XappMessage { xapp, identity, host, kind: *kind, document };
                         self.notify_iapps(now, controller, Some(Consumer(at as u32)), &event);
                     }
                     None => self.host.refuse_service(*xapp),

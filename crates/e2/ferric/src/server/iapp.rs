@@ -82,15 +82,24 @@ pub enum IappEvent<'a> {
     },
     /// A message of an xApp for the service that this app is.
     XappMessage {
-        /// The xApp.
+        /// The xApp. Its session may have ended.
         xapp: Consumer,
+        /// Who it is: its name, and its rights if they are limited.
+        identity: &'a ConsumerIdentity,
+        /// The host that it is on.
+        host: log_lines::Host,
         /// Which message of the service.
         kind: u32,
         /// Its content.
         document: &'a [u8],
     },
     /// The session of an xApp has ended that had sent messages to services.
-    XappEnded(Consumer),
+    XappEnded {
+        /// The xApp.
+        xapp: Consumer,
+        /// Its name: that of its certificate, else the one that it gave itself.
+        name: &'a str,
+    },
     /// A node refused its removal, whichever app requested it.
     RemovalRefused {
         /// The node.
@@ -185,12 +194,6 @@ impl IappContext<'_> {
     /// Returns whether there is such an xApp, whose version of the RIC-xApp protocol has these messages.
     pub fn send_to_xapp(&mut self, xapp: Consumer, kind: u32, document: &[u8]) -> bool {
         self.host.send_service(xapp, kind, document)
-    }
-
-    /// Returns the name of an xApp: that of its certificate, else the one that it gives itself.
-    #[must_use]
-    pub fn xapp_identity(&self, xapp: Consumer) -> Option<&str> {
-        self.controller.identity(xapp).map(|identity| &*identity.name)
     }
 
     /// Returns whether one more log line about an xApp is allowed, and counts it; see [`IappContext::allows_line`].

@@ -111,13 +111,14 @@ impl Iapp for Echo {
 
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut Commands<'_>) {
         match event {
-            IappEvent::XappMessage { xapp, kind, document } => {
-                self.0.send(ric.xapp_identity(*xapp).unwrap_or_default().to_owned()).unwrap();
-                assert!(ric.send_to_xapp(*xapp, kind + 1, document));
+            IappEvent::XappMessage { xapp, identity, host, kind, document } => {
+                self.0.send(format!("{} of {host}", identity.name)).unwrap();
+                // a session that has ended takes none
+                assert!(ric.send_to_xapp(*xapp, kind + 1, document) || document.is_empty());
             }
-            IappEvent::XappEnded(xapp) => {
+            IappEvent::XappEnded { xapp, name } => {
                 assert!(!ric.send_to_xapp(*xapp, 8, b""));
-                self.0.send("ended".to_owned()).unwrap();
+                self.0.send(format!("{name} has ended")).unwrap();
             }
             _ => {}
         }
@@ -137,12 +138,20 @@ fn message_of_a_service_reaches_its_iapp_and_is_answered() {
         _ => None,
     });
     assert_eq!(answer, (8, b"content".to_vec()));
-    assert_eq!(received.recv().unwrap(), "test");
+    let first = received.recv().unwrap();
+    assert!(first.starts_with("test of ") && !first.contains("unknown"), "{first}");
     // no app takes another kind
     xapp.commands().service(9, b"content");
     poll_until(&mut xapp, |event| matches!(event, XappEvent::NoService).then_some(()));
     drop(xapp);
-    assert_eq!(received.recv().unwrap(), "ended");
+    assert_eq!(received.recv().unwrap(), "test has ended");
+    // one that sends a message and leaves at once
+    let mut peer = ric.xapp();
+    peer.send_message(&XappMessage::Hello { lowest: 1, highest: PROTOCOL_VERSION, name: "brief".into() });
+    peer.send_message(&XappMessage::Service { kind: 7, document: Vec::new() });
+    drop(peer);
+    assert!(received.recv().unwrap().starts_with("brief of "));
+    assert_eq!(received.recv().unwrap(), "brief has ended");
 }
 
 /// The RIC's side of a session, written by the test.

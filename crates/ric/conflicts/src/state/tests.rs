@@ -224,6 +224,20 @@ impl World {
 }
 
 #[test]
+fn question_waits_once_for_an_arbiter_that_comes_and_goes() {
+    let mut world = World::new(&("arbiters = [\"judge\", \"deputy\"]\n".to_owned() + &rule("policy = \"ask\"")));
+    assert_eq!(world.set("a", 0, 1, 0.5), Got::Sent);
+    assert_eq!(world.set("b", 10, 1, 0.6), Got::Waits);
+    for _ in 0..100 {
+        world.offer("judge").unwrap();
+        world.state.set_arbiter(consumer("judge"), None, false).unwrap();
+    }
+    world.offer("judge").unwrap();
+    assert_eq!(world.state.questions.unsent(), 1);
+    assert_eq!(world.asked(20), [(consumer("judge"), 2)]);
+}
+
+#[test]
 fn first_arbiter_of_the_rules_is_asked_and_the_next_one_after_its_end() {
     let mut world = World::new(&("arbiters = [\"judge\", \"deputy\"]\n".to_owned() + &rule("policy = \"ask\"")));
     assert_eq!(world.offer("stranger"), Err(RefusalCode::NotAllowed));

@@ -39,8 +39,10 @@ pub use shared::{follow_shared, shared_link};
 pub use xapp_link::XappLink;
 
 /// Queries per second, beyond a burst of as many: of all xApps in the shared data layer, where each has the policies of a type sent
-/// to all, and of each host over RMR.
+/// to all, and of each host over RMR and over the RIC-xApp protocol.
 pub(crate) const QUERIES_PER_SECOND: u32 = 4;
+/// The answers about policies that a host may give per second, beyond a burst of as many: one for each instance of a large type.
+pub(crate) const RESPONSES_PER_SECOND: u32 = 1024;
 
 /// A way to xApps.
 pub trait PolicyLink: Send + Sync {
@@ -232,7 +234,9 @@ impl A1 {
     }
 
     fn note_response(&self, response: &PolicyResponse) -> Result<(), PolicyError> {
-        self.policies().set_status(response)?;
+        if !self.policies().set_status(response)? {
+            return Ok(());
+        }
         let PolicyResponse { policy_type_id, policy_instance_id, handler_id, status } = response;
         for link in &self.0.links {
             link.status_changed(*policy_type_id, policy_instance_id, handler_id, *status);

@@ -279,25 +279,24 @@ impl Policies {
         removed
     }
 
-    pub fn set_status(&mut self, response: &PolicyResponse) -> Result<(), PolicyError> {
+    /// Notes what an xApp says of an instance. Returns whether it has said something else before, or nothing.
+    pub fn set_status(&mut self, response: &PolicyResponse) -> Result<bool, PolicyError> {
         let PolicyResponse { policy_type_id, policy_instance_id, handler_id, status } = response;
         if !is_id(handler_id) {
             return Err(PolicyError::Message("handler_id is not an id".to_owned()));
         }
         if *status == HandlerStatus::Deleted && self.of_instance(*policy_type_id, policy_instance_id).is_err() {
-            return Ok(());
+            return Ok(false);
         }
         self.of_instance(*policy_type_id, policy_instance_id)?;
         let of_type = self.types.get_mut(policy_type_id).ok_or(PolicyError::NoType(*policy_type_id))?;
-        let Some(instance) = of_type.instances.get_mut(policy_instance_id) else { return Ok(()) };
+        let Some(instance) = of_type.instances.get_mut(policy_instance_id) else { return Ok(false) };
         if *status == HandlerStatus::Deleted {
-            instance.handlers.remove(handler_id);
-            return Ok(());
+            return Ok(instance.handlers.remove(handler_id).is_some());
         }
         if instance.handlers.len() == MAX_HANDLERS && !instance.handlers.contains_key(handler_id) {
             return Err(PolicyError::Message(format!("more than {MAX_HANDLERS} xApps answer for one policy")));
         }
-        instance.handlers.insert(handler_id.clone(), *status);
-        Ok(())
+        Ok(instance.handlers.insert(handler_id.clone(), *status) != Some(*status))
     }
 }

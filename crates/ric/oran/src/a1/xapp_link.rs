@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use ferric::e2::{Consumer, Indication};
+use ferric::e2::{Consumer, ConsumerIdentity, Indication};
 use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
-use log_lines::escaped;
+use log_lines::{Host, escaped};
 use rest::RateLimit;
 use tracing::warn;
 
@@ -18,7 +18,7 @@ use super::enrichment::{
     Answer, EiMessageKind, Enrichment, JobLink, JobOwner, NO_NON_RT_RIC, REQUESTS_PER_SECOND, WeakEnrichment,
     refuse_job, refuse_query,
 };
-use super::{A1, PolicyLink, PolicyRequest, WeakA1};
+use super::{A1, PolicyLink, PolicyRequest, QUERIES_PER_SECOND, RESPONSES_PER_SECOND, WeakA1};
 
 /// The way of these xApps.
 const WAY: &str = "xapp";
@@ -73,11 +73,7 @@ impl XappLink {
     /// If the system refuses a file descriptor.
     pub fn add_to(server: &mut Server) -> Result<Self, ferric::Error> {
         let link = XappLink { state: Arc::default(), waker: server.iapp_waker()? };
-        server.add_iapp(Box::new(XappService {
-            link: link.clone(),
-            sessions: HashMap::new(),
-            requests: RateLimit::new(REQUESTS_PER_SECOND),
-        }));
+        server.add_iapp(Box::new(XappService::new(link.clone())));
         Ok(link)
     }
 
@@ -171,11 +167,20 @@ struct Session {
     types: BTreeSet<i32>,
 }
 
+/// Who sends a message. Its session may have ended.
+struct Sender<'a> {
+    xapp: Consumer,
+    identity: &'a ConsumerIdentity,
+    host: Host,
+}
+
 /// The app on the event loop.
 struct XappService {
     link: XappLink,
     sessions: HashMap<Consumer, Session>,
     requests: RateLimit<Consumer>,
+    queries: RateLimit<Host>,
+    responses: RateLimit<Host>,
 }
 
 /// A name as the id of a handler of policies has to be.
@@ -185,36 +190,81 @@ fn handler_id(name: &str) -> String {
     if id.is_empty() { "xapp".to_owned() } else { id }
 }
 
+/// Why requests of an xApp are refused that has no rights.
+const NO_RIGHTS: &str = "its `[[xapp_rights]]` grant nothing";
+
+/// Whether an xApp has rights that are limited, to nothing.
+fn grants_nothing(identity: &ConsumerIdentity) -> bool {
+    identity.rights.as_ref().is_some_and(|rights| rights.read.is_empty() && rights.control.is_empty())
+}
+
 impl XappService {
-    fn message(&mut self, xapp: Consumer, kind: u32, document: &[u8], ric: &mut IappContext<'_>) {
-        let result = if kind != POLICY_RESPONSE && self.requests.take(xapp, Instant::now()).is_err() {
-            Err(format!("it sends more than {REQUESTS_PER_SECOND} requests per second"))
-        } else {
-            self.enter(xapp, ric);
-            self.request(xapp, kind, document, ric)
-        };
+    fn new(link: XappLink) -> Self {
+        XappService {
+            link,
+            sessions: HashMap::new(),
+            requests: RateLimit::new(REQUESTS_PER_SECOND),
+            queries: RateLimit::new(QUERIES_PER_SECOND),
+            responses: RateLimit::new(RESPONSES_PER_SECOND),
+        }
+    }
+
+    fn message(&mut self, sender: &Sender<'_>, kind: u32, document: &[u8], ric: &mut IappContext<'_>) {
+        let xapp = sender.xapp;
+        let result = self.admit(sender, kind).and_then(|()| {
+            if grants_nothing(sender.identity) {
+                let answer = match kind {
+                    EI_QUERY => Some(refuse_query(403, NO_RIGHTS)),
+                    EI_JOB => Some(refuse_job(403, NO_RIGHTS, document)),
+                    _ => None,
+                };
+                if let Some((answer, document)) = answer {
+                    ric.send_to_xapp(xapp, answer.message_type().cast_unsigned(), &document);
+                }
+                return Err(NO_RIGHTS.to_owned());
+            }
+            self.enter(sender);
+            self.request(sender, kind, document, ric)
+        });
         if let Err(why) = result
             && ric.allows_line_about(xapp)
         {
-            let name = self.sessions.get(&xapp).map_or("", |session| &*session.name);
+            let name = &sender.identity.name;
             warn!("A1: a message of type {kind} of xApp {} is dropped: {}", escaped(name), escaped(&why));
         }
     }
 
+    /// Counts a message of its rate.
+    fn admit(&mut self, &Sender { xapp, host, .. }: &Sender<'_>, kind: u32) -> Result<(), String> {
+        let now = Instant::now();
+        let (taken, whose, limit) = match kind {
+            POLICY_RESPONSE => (self.responses.take(host, now), "its host", RESPONSES_PER_SECOND),
+            POLICY_QUERY => (self.queries.take(host, now), "its host", QUERIES_PER_SECOND),
+            _ => (self.requests.take(xapp, now), "it", REQUESTS_PER_SECOND),
+        };
+        taken.map_err(|_| format!("{whose} sends more than {limit} of its kind per second"))
+    }
+
     /// Notes that a session is there.
-    fn enter(&mut self, xapp: Consumer, ric: &IappContext<'_>) {
+    fn enter(&mut self, &Sender { xapp, identity, host }: &Sender<'_>) {
         if self.sessions.contains_key(&xapp) {
             return;
         }
-        let name = handler_id(ric.xapp_identity(xapp).unwrap_or_default());
+        let name = handler_id(&identity.name);
         self.link.state().present.insert(name.clone());
         if let Some(enrichment) = self.link.enrichment() {
-            enrichment.owner_back(&JobOwner::new(WAY, &name));
+            enrichment.owner_back(&JobOwner::new(WAY, &name), host);
         }
         self.sessions.insert(xapp, Session { name, types: BTreeSet::new() });
     }
 
-    fn request(&mut self, xapp: Consumer, kind: u32, document: &[u8], ric: &mut IappContext<'_>) -> Result<(), String> {
+    fn request(
+        &mut self,
+        &Sender { xapp, host, .. }: &Sender<'_>,
+        kind: u32,
+        document: &[u8],
+        ric: &mut IappContext<'_>,
+    ) -> Result<(), String> {
         if kind == POLICY_QUERY {
             // what was created before is in the answer
             self.send_policies(ric);
@@ -256,8 +306,8 @@ impl XappService {
                     link.waker.wake();
                 });
                 match kind {
-                    EI_QUERY => enrichment.handle_query(answer),
-                    _ => enrichment.handle_request(JobOwner::new(WAY, &session.name), document, answer),
+                    EI_QUERY => enrichment.handle_query(host, answer),
+                    _ => enrichment.handle_request(JobOwner::new(WAY, &session.name), host, document, answer),
                 }
                 Ok(())
             }
@@ -305,8 +355,11 @@ impl Iapp for XappService {
 
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
-            IappEvent::XappMessage { xapp, kind, document } => self.message(*xapp, *kind, document, ric),
-            IappEvent::XappEnded(xapp) => self.ended(*xapp),
+            IappEvent::XappMessage { xapp, identity, host, kind, document } => {
+                let sender = Sender { xapp: *xapp, identity, host: *host };
+                self.message(&sender, *kind, document, ric);
+            }
+            IappEvent::XappEnded { xapp, .. } => self.ended(*xapp),
             _ => {}
         }
     }
@@ -335,5 +388,48 @@ impl Iapp for XappService {
                 ric.send_to_xapp(*xapp, kind.message_type().cast_unsigned(), &document);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ferric::server::ServerConfig;
+
+    use super::*;
+
+    fn service() -> XappService {
+        let e2 = vec!["tcp://127.0.0.1:0".parse::<ferric::link::Address>().unwrap().into()];
+        let mut server = Server::bind(ServerConfig { e2, xapp: None, ..ServerConfig::default() }).unwrap();
+        let link = XappLink { state: Arc::default(), waker: server.iapp_waker().unwrap() };
+        XappService::new(link)
+    }
+
+    #[test]
+    fn queries_and_answers_of_a_host_are_limited_however_many_sessions_it_has() {
+        let mut service = service();
+        let identity = ConsumerIdentity::named("kpm");
+        let mut admitted = |kind: u32, host: Host| {
+            let sender = |session: u32| Sender { xapp: Consumer(session), identity: &identity, host };
+            (0..5000).filter(|session| service.admit(&sender(*session), kind).is_ok()).count()
+        };
+        let hosts = [1, 2].map(|last| Host::V4([10, 0, 0, last].into()));
+        for host in hosts {
+            let (queries, responses) = (admitted(POLICY_QUERY, host), admitted(POLICY_RESPONSE, host));
+            assert!((4..20).contains(&queries), "{queries} queries");
+            assert!((1024..4000).contains(&responses), "{responses} answers");
+        }
+    }
+
+    #[test]
+    fn xapp_whose_rights_grant_nothing_has_no_services() {
+        use ferric::e2::{Grant, Selection, XappRights};
+        let of = |rights: Option<XappRights>| ConsumerIdentity {
+            rights: rights.map(Arc::new),
+            ..ConsumerIdentity::named("x")
+        };
+        assert!(!grants_nothing(&of(None)), "without rules it may do everything");
+        assert!(grants_nothing(&of(Some(XappRights::default()))));
+        let read = vec![Grant { nodes: Selection::All, functions: Selection::All }];
+        assert!(!grants_nothing(&of(Some(XappRights { read, control: Vec::new() }))));
     }
 }

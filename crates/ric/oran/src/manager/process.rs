@@ -119,13 +119,17 @@ impl Process {
         self.child.id()
     }
 
-    /// The status with which it has ended. What is left of its group is killed then.
+    /// The status with which it has ended. What is left of its group is killed then, and its container: the engine's client may have
+    /// ended before it.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         // while it is not waited for, its id belongs to no other group
         let peek = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let group = self.group?;
         if let Ok(None) = waitid(WaitId::Pid(group), peek) {
             return None;
+        }
+        if let Some(container) = &self.container {
+            container.kill();
         }
         self.kill_group();
         self.child.wait().ok()
@@ -180,5 +184,48 @@ pub(super) fn private_folder(path: PathBuf) -> std::io::Result<PathBuf> {
     match std::fs::DirBuilder::new().mode(0o700).create(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn container_is_killed_if_the_client_of_its_engine_has_ended() {
+        let folder = std::env::temp_dir().join(format!("ferric-engine-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (program, calls) = (folder.join("engine"), folder.join("calls"));
+        // the client dies, its container does not
+        let script = format!("#!/bin/sh\necho \"$1\" >>'{}'\n[ \"$1\" != run ] || exit 7\n", calls.display());
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let engine = [program.display().to_string()];
+        let container = Container::new(&engine, "image", "01234567", "kpm").unwrap();
+        let limits = Limits { memory_mib: None, cpu_percent: None, processes: None };
+        let launch = Launch {
+            name: "kpm",
+            command: &container.run(&[], &[], &folder, None, &limits),
+            environment: &[],
+            folder: &folder,
+            limits: &limits,
+            cgroup: None,
+            container: Some(&container),
+        };
+        let mut process = Process::start(&launch, &Output::new(1 << 16, None)).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let status = loop {
+            if let Some(status) = process.ended() {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "it has not ended");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        assert_eq!(status.code(), Some(7));
+        let calls = std::fs::read_to_string(&calls).unwrap();
+        let _ = std::fs::remove_dir_all(&folder);
+        assert!(calls.ends_with("run\nkill\n"), "{calls}");
     }
 }

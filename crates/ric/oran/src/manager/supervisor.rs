@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tracing::{info, warn};
 
 use super::commands::{Commands, Permitted};
-use super::container::Container;
+use super::container::{Container, ric_id};
 use super::descriptor::{Descriptor, MAX_DESCRIPTOR_OCTETS, Messages, Mistakes, described};
 use super::documents::{
     ConfigMetadata, Deployment, DeregisterRequest, InstanceState, InstanceStatus, LogLevel, NAMESPACE, ProcessState,
@@ -48,6 +48,8 @@ pub(super) struct Supervisor {
     registry: Registry,
     xapps: BTreeMap<String, Xapp>,
     guard: Guard,
+    /// The id of the RIC in the names of containers.
+    id: String,
     /// The folder of the folders of xApps.
     folder: Option<PathBuf>,
     faults: Option<FaultObserver>,
@@ -58,10 +60,12 @@ pub(super) struct Supervisor {
 impl Supervisor {
     pub fn new(config: ManagerConfig) -> io::Result<Self> {
         let ManagerConfig { commands, bus, rmr, log, faults } = config;
+        let parent = commands.as_ref().and_then(|commands| commands.state_folder.clone());
+        let parent = parent.unwrap_or_else(std::env::temp_dir);
+        let id = ric_id(&parent, rmr);
         let (folder, guard) = match &commands {
             None => (None, Guard::none()),
-            Some(commands) => {
-                let parent = commands.state_folder.clone().unwrap_or_else(std::env::temp_dir);
+            Some(_) => {
                 let folder = parent.join(format!("ferric-xapps-{}", std::process::id()));
                 std::fs::create_dir_all(&parent)?;
                 (Some(new_private_folder(folder)?), Guard::start())
@@ -72,7 +76,7 @@ impl Supervisor {
         }
         let (registry, xapps) = (Registry::default(), BTreeMap::new());
         let faulty = BTreeSet::new();
-        Ok(Supervisor { commands, bus, rmr, log, registry, xapps, guard, folder, faults, faulty })
+        Ok(Supervisor { commands, bus, rmr, log, registry, xapps, guard, id, folder, faults, faulty })
     }
 
     /// Starts the xApps that start with the RIC.
@@ -228,7 +232,8 @@ impl Supervisor {
             let why = format!("the descriptor is that of `{}`, and not of `{name}`", descriptor.name);
             return Err(Problem::unprocessable(why).with("at", "/xapp_name"));
         }
-        let container = permitted.image.as_deref().map(|image| Container::new(&engine, image, &name)).transpose();
+        let container =
+            permitted.image.as_deref().map(|image| Container::new(&engine, image, &self.id, &name)).transpose();
         let container =
             container.map_err(|why| Problem::unprocessable(format!("the xApp `{name}` cannot run: {why}")))?;
         let program = container.as_ref().map_or_else(|| command[0].as_str(), Container::engine);

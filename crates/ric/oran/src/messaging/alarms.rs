@@ -6,8 +6,9 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use ferric::server::IappContext;
 use log_lines::Host;
 use rest::RateLimit;
 use rmr::{Header, Message, MessageType, message};
@@ -24,6 +25,9 @@ pub const MAX_ALARM_ENDPOINTS: usize = 16;
 const MESSAGES_PER_SECOND: u32 = 20;
 /// The endpoints of xApps that are known not to be reachable.
 const MAX_UNREACHABLE: usize = 1024;
+
+/// How long an endpoint that is not reachable is remembered, and has its alarm, although nobody needs it any more.
+const UNNEEDED: Duration = Duration::from_secs(300);
 
 /// Who takes alarms of xApps, and what is found of them. It is called on the event loop and must not block.
 pub trait AlarmSink: Send + Sync {
@@ -57,12 +61,39 @@ struct Target {
     waiting: VecDeque<Arc<[u8]>>,
 }
 
+/// The endpoints of xApps that could not be reached, and when each was needed last.
+#[derive(Default)]
+struct Unreachable(Vec<(String, Instant)>);
+
+impl Unreachable {
+    /// Adds an endpoint. Returns whether it is new, and there is room for it.
+    fn add(&mut self, name: &str, now: Instant) -> bool {
+        let is_new = self.0.len() < MAX_UNREACHABLE && self.0.iter().all(|(known, _)| known != name);
+        if is_new {
+            self.0.push((name.to_owned(), now));
+        }
+        is_new
+    }
+
+    /// Takes those that are connected, and those that nobody has needed for [`UNNEEDED`]. `is_connected` is that of an endpoint that
+    /// something needs.
+    fn take_over(&mut self, now: Instant, is_connected: impl Fn(&str) -> Option<bool>) -> Vec<String> {
+        let is_over = |(name, needed): &mut (String, Instant)| match is_connected(name) {
+            Some(is_connected) => {
+                *needed = now;
+                is_connected
+            }
+            None => now.saturating_duration_since(*needed) >= UNNEEDED,
+        };
+        self.0.extract_if(.., is_over).map(|(name, _)| name).collect()
+    }
+}
+
 /// The alarms on their way.
 pub(super) struct AlarmTraffic {
     targets: Vec<Target>,
     limit: RateLimit<Host>,
-    /// Endpoints of xApps that could not be reached.
-    unreachable: Vec<String>,
+    unreachable: Unreachable,
     counts: AlarmCounts,
 }
 
@@ -71,7 +102,7 @@ impl Default for AlarmTraffic {
         AlarmTraffic {
             targets: Vec::new(),
             limit: RateLimit::new(MESSAGES_PER_SECOND),
-            unreachable: Vec::new(),
+            unreachable: Unreachable::default(),
             counts: AlarmCounts::default(),
         }
     }
@@ -108,10 +139,12 @@ impl MessagingHandle {
 
 impl Messaging {
     /// Handles an alarm of an xApp.
-    pub(super) fn alarm(&mut self, connection: ConnectionId, message: &Message<'_>) {
+    pub(super) fn alarm(&mut self, connection: ConnectionId, message: &Message<'_>, ric: &mut IappContext<'_>) {
         let Some((_, host, address)) = self.links.ends(connection) else { return };
         let result = if self.alarms.limit.take(host, Instant::now()).is_err() {
             Err(format!("its host sends more than {MESSAGES_PER_SECOND} per second"))
+        } else if let Err(why) = self.check_named(connection, message, ric) {
+            Err(why)
         } else {
             match (self.port.alarm_sink(), address) {
                 (Some(sink), Some(address)) => {
@@ -188,25 +221,53 @@ impl Messaging {
             return;
         }
         let name = self.links.name(endpoint).to_owned();
-        if name.is_empty()
-            || self.alarms.unreachable.contains(&name)
-            || self.alarms.unreachable.len() >= MAX_UNREACHABLE
+        if let Some(sink) = self.port.alarm_sink()
+            && !name.is_empty()
+            && self.alarms.unreachable.add(&name, Instant::now())
         {
-            return;
-        }
-        if let Some(sink) = self.port.alarm_sink() {
             sink.set_endpoint(&name, Some("it could not be reached for 60 s"));
-            self.alarms.unreachable.push(name);
         }
     }
 
-    /// Finds endpoints that can be reached again.
+    /// Finds endpoints that can be reached again, or that nobody needs any more.
     pub(super) fn find_reachable(&mut self) {
         let (links, traffic) = (&self.links, &mut self.alarms);
-        let is_back = |name: &mut String| links.endpoint(name).is_some_and(|endpoint| links.is_established(endpoint));
-        let back: Vec<_> = traffic.unreachable.extract_if(.., is_back).collect();
+        let is_connected = |name: &str| links.endpoint(name).map(|endpoint| links.is_established(endpoint));
+        let back = traffic.unreachable.take_over(Instant::now(), is_connected);
         if let Some(sink) = self.port.alarm_sink().filter(|_| !back.is_empty()) {
             back.iter().for_each(|name| sink.set_endpoint(name, None));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoint_is_unreachable_until_it_is_connected_or_nobody_needs_it() {
+        let (mut unreachable, start) = (Unreachable::default(), Instant::now());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        for name in ["needed", "left", "back"] {
+            assert!(unreachable.add(name, start) && !unreachable.add(name, start));
+        }
+        let state = |name: &str| match name {
+            "needed" => Some(false),
+            "back" => Some(true),
+            _ => None,
+        };
+        assert_eq!(unreachable.take_over(after(1), state), ["back"]);
+        assert_eq!(unreachable.take_over(after(299), state), [""; 0]);
+        assert_eq!(unreachable.take_over(after(300), state), ["left"]);
+        // the time begins when it is needed no more
+        assert_eq!(unreachable.take_over(after(599), |_| None), [""; 0]);
+        assert_eq!(unreachable.take_over(after(600), |_| None), ["needed"]);
+    }
+
+    #[test]
+    fn unreachable_endpoints_are_bounded() {
+        let (mut unreachable, now) = (Unreachable::default(), Instant::now());
+        let added = (0..2 * MAX_UNREACHABLE).filter(|at| unreachable.add(&at.to_string(), now)).count();
+        assert_eq!(added, MAX_UNREACHABLE);
     }
 }

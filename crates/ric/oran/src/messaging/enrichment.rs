@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
+use ferric::server::IappContext;
 use log_lines::Host;
 use rest::RateLimit;
 use rmr::{Header, Message, MessageType, NO_SUBSCRIPTION};
@@ -109,7 +110,12 @@ impl MessagingHandle {
 
 impl Messaging {
     /// Handles a request of an xApp.
-    pub(super) fn enrichment_request(&mut self, connection: ConnectionId, message: &Message<'_>) {
+    pub(super) fn enrichment_request(
+        &mut self,
+        connection: ConnectionId,
+        message: &Message<'_>,
+        ric: &mut IappContext<'_>,
+    ) {
         let Some((_, host, _)) = self.links.ends(connection) else { return };
         let kind = message.kind;
         if self.enrichment.requests.take(host, Instant::now()).is_err() {
@@ -119,21 +125,31 @@ impl Messaging {
             return self.complain(connection, &why);
         }
         let (reply, port) = (ReplyTo::of(connection, message), self.port.clone());
-        let Some(enrichment) = self.port.enrichment() else {
-            let (answer, document) = match kind {
-                MessageType::A1_EI_QUERY_ALL => refuse_query(501, NO_NON_RT_RIC),
-                _ => refuse_job(501, NO_NON_RT_RIC, message.payload),
-            };
-            return self.answer(&reply, NO_SUBSCRIPTION, &(MessageType(answer.message_type()), document));
+        let service = match self.check_named(connection, message, ric) {
+            Ok(()) => self.port.enrichment().ok_or((501, NO_NON_RT_RIC.to_owned())),
+            Err(why) => {
+                self.complain(connection, &format!("a message of type {kind} is refused: {why}"));
+                Err((403, why))
+            }
+        };
+        let enrichment = match service {
+            Ok(enrichment) => enrichment,
+            Err((status, why)) => {
+                let (answer, document) = match kind {
+                    MessageType::A1_EI_QUERY_ALL => refuse_query(status, &why),
+                    _ => refuse_job(status, &why, message.payload),
+                };
+                return self.answer(&reply, NO_SUBSCRIPTION, &(MessageType(answer.message_type()), document));
+            }
         };
         let answer: Answer = Box::new(move |kind, document| {
             port.with_enrichment(|inbox| inbox.answers.push((reply, kind, document)));
         });
         if kind == MessageType::A1_EI_QUERY_ALL {
-            return enrichment.handle_query(answer);
+            return enrichment.handle_query(host, answer);
         }
         match self.endpoint_of_sender(connection, message) {
-            Some(endpoint) => enrichment.handle_request(JobOwner::new(WAY, &endpoint), message.payload, answer),
+            Some(endpoint) => enrichment.handle_request(JobOwner::new(WAY, &endpoint), host, message.payload, answer),
             None => {
                 let why = "the message does not state the port at which the xApp receives";
                 let (kind, document) = refuse_job(400, why, message.payload);

@@ -63,7 +63,7 @@ impl Messaging {
                 self.answer(&ReplyTo::of(connection, &message), NO_SUBSCRIPTION, &answer);
             }
             MessageType::HEALTH_CHECK_RESPONSE => self.health(connection, &message),
-            MessageType::ALARM => self.alarm(connection, &message),
+            MessageType::ALARM => self.alarm(connection, &message, ric),
             MessageType::CONTROL_REQUEST => self.control(connection, &message, ric),
             MessageType::CONTROL_ACKNOWLEDGE | MessageType::CONTROL_FAILURE if self.sharing.is_some() => {
                 self.answer_of_ric(connection, &message);
@@ -71,12 +71,12 @@ impl Messaging {
             MessageType::SUBSCRIPTION_REQUEST => self.subscription_request(connection, &message, ric),
             MessageType::SUBSCRIPTION_DELETE_REQUEST => self.deletion_request(connection, &message, ric),
             #[cfg(feature = "a1")]
-            MessageType::A1_POLICY_RESPONSE => self.policy_response(connection, &message),
+            MessageType::A1_POLICY_RESPONSE => self.policy_response(connection, &message, ric),
             #[cfg(feature = "a1")]
-            MessageType::A1_POLICY_QUERY => self.policy_query(connection, &message),
+            MessageType::A1_POLICY_QUERY => self.policy_query(connection, &message, ric),
             #[cfg(feature = "a1")]
             MessageType::A1_EI_QUERY_ALL | MessageType::A1_EI_CREATE_JOB => {
-                self.enrichment_request(connection, &message);
+                self.enrichment_request(connection, &message, ric);
             }
             kind => self.complain(connection, &format!("a message of type {kind} has no route here: it is dropped")),
         }
@@ -373,6 +373,17 @@ impl Messaging {
         if let Some(answer) = pdus::deletion_answer(&reference, is_known) {
             self.answer(&ReplyTo::of(connection, message), i32::from(request_id.instance), &answer);
         }
+    }
+
+    /// Checks that the sender of a message may use what is not of a node, such as alarms and policies.
+    pub(super) fn check_named(
+        &mut self,
+        connection: ConnectionId,
+        message: &Message<'_>,
+        ric: &mut IappContext<'_>,
+    ) -> Result<(), String> {
+        self.take_access(ric);
+        self.access.check_named(self.sender(connection, message))
     }
 
     /// Who sends a message: the host of its connection, and the port that it states.

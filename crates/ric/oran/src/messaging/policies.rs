@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use ferric::link::Class;
+use ferric::server::IappContext;
 use log_lines::Host;
 use rest::RateLimit;
 use rmr::{Header, Message, MessageType};
@@ -17,7 +18,7 @@ use tracing::{info, warn};
 
 use super::links::{ConnectionId, EndpointId, Purpose};
 use super::{Messaging, MessagingHandle};
-use crate::a1::{A1, Operation, PolicyLink, PolicyRequest, QUERIES_PER_SECOND};
+use crate::a1::{A1, Operation, PolicyLink, PolicyRequest, QUERIES_PER_SECOND, RESPONSES_PER_SECOND};
 
 /// The most endpoints that take policies.
 const MAX_ENDPOINTS: usize = 256;
@@ -55,11 +56,17 @@ pub(super) struct Policies {
     outboxes: HashMap<String, Outbox>,
     waiting_octets: usize,
     queries: RateLimit<Host>,
+    responses: RateLimit<Host>,
 }
 
 impl Default for Policies {
     fn default() -> Self {
-        Policies { outboxes: HashMap::new(), waiting_octets: 0, queries: RateLimit::new(QUERIES_PER_SECOND) }
+        Policies {
+            outboxes: HashMap::new(),
+            waiting_octets: 0,
+            queries: RateLimit::new(QUERIES_PER_SECOND),
+            responses: RateLimit::new(RESPONSES_PER_SECOND),
+        }
     }
 }
 
@@ -186,18 +193,28 @@ impl Messaging {
     }
 
     /// Handles what an xApp says of a policy.
-    pub(super) fn policy_response(&mut self, connection: ConnectionId, message: &Message<'_>) {
-        let result = match self.port.a1() {
+    pub(super) fn policy_response(
+        &mut self,
+        connection: ConnectionId,
+        message: &Message<'_>,
+        ric: &mut IappContext<'_>,
+    ) {
+        let Some((_, host, _)) = self.links.ends(connection) else { return };
+        let admitted = match self.policies.responses.take(host, Instant::now()) {
+            Ok(()) => self.check_named(connection, message, ric),
+            Err(_) => Err(format!("its host sends more than {RESPONSES_PER_SECOND} per second")),
+        };
+        let result = admitted.and_then(|()| match self.port.a1() {
             Some(a1) => a1.handle_response(message.payload).map_err(|error| error.to_string()),
             None => Err("this RIC has no A1".to_owned()),
-        };
+        });
         if let Err(why) = result {
             self.complain(connection, &format!("an answer about a policy is dropped: {why}"));
         }
     }
 
     /// Answers an xApp that asks for the policies of a type.
-    pub(super) fn policy_query(&mut self, connection: ConnectionId, message: &Message<'_>) {
+    pub(super) fn policy_query(&mut self, connection: ConnectionId, message: &Message<'_>, ric: &mut IappContext<'_>) {
         let Some((_, host, _)) = self.links.ends(connection) else { return };
         if self.policies.queries.take(host, Instant::now()).is_err() {
             let why =
@@ -205,12 +222,12 @@ impl Messaging {
             return self.complain(connection, &why);
         }
         let mut answers = Vec::new();
-        let result = match self.port.a1() {
+        let result = self.check_named(connection, message, ric).and_then(|()| match self.port.a1() {
             Some(a1) => a1
                 .handle_query(message.payload, &mut |request| answers.push((request.policy_type_id, request.encode())))
                 .map_err(|error| error.to_string()),
             None => Err("this RIC has no A1".to_owned()),
-        };
+        });
         if let Err(why) = result {
             return self.complain(connection, &format!("a query of policies is dropped: {why}"));
         }

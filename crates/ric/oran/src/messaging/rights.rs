@@ -117,6 +117,29 @@ impl Access {
     /// The rights of a sender, by the first rule that names it; none if no rule does. `None`: it may do everything.
     pub fn rights_of(&self, sender: Sender) -> Option<Arc<XappRights>> {
         let rules = self.rules.as_ref()?;
+        Some(self.rule_of(rules, sender).map(|rule| Arc::clone(&rule.rights)).unwrap_or_default())
+    }
+
+    /// Checks that a sender may use what is not of a node, such as alarms and policies: that a rule names it, if there are rules.
+    ///
+    /// # Errors
+    /// A text with the rule that would permit it.
+    pub fn check_named(&self, sender: Option<Sender>) -> Result<(), String> {
+        let Some(rules) = &self.rules else { return Ok(()) };
+        let Some(sender) = sender else {
+            return Err("there are `[[xapp_rights]]`, and it has no IP address".to_owned());
+        };
+        if self.rule_of(rules, sender).is_some() {
+            return Ok(());
+        }
+        let name = "or the name of the xApp";
+        Err(format!(
+            "no `[[xapp_rights]]` names the xApp at {sender}; to permit it, add one with rmr = \"{sender}\" {name}"
+        ))
+    }
+
+    /// The first rule that names a sender.
+    fn rule_of<'a>(&self, rules: &'a [RmrEntry], sender: Sender) -> Option<&'a RmrEntry> {
         let is_it = |peer: &RmrPeer| match peer {
             RmrPeer::Host(host) => *host == sender.host,
             RmrPeer::Endpoint(endpoint) => endpoint.ip() == sender.host && sender.port == Some(endpoint.port()),
@@ -125,8 +148,7 @@ impl Access {
                 .iter()
                 .any(|xapp| xapp.name == *name && xapp.host == sender.host && sender.port == Some(xapp.port)),
         };
-        let rights = rules.iter().find(|rule| is_it(&rule.peer)).map(|rule| Arc::clone(&rule.rights));
-        Some(rights.unwrap_or_default())
+        rules.iter().find(|rule| is_it(&rule.peer))
     }
 
     /// The sender of a control as the mediator of controls knows it.
@@ -177,5 +199,17 @@ mod tests {
         assert_eq!(of(&access, "10.0.0.7", 4561), rights("named"));
         assert_eq!(of(&access, "10.0.0.8", 4561), Arc::default(), "a name is that of one address");
         assert_eq!(of(&access, "10.0.0.7", 4560), rights("endpoint"));
+    }
+
+    #[test]
+    fn sender_that_no_rule_names_may_use_nothing() {
+        let mut access = Access::default();
+        let (named, stranger) = (sender("10.0.0.7", 4560), sender("10.0.0.8", 4560));
+        assert_eq!((access.check_named(Some(stranger)), access.check_named(None)), (Ok(()), Ok(())));
+        access.rules = Some([RmrEntry { peer: "10.0.0.7".parse().unwrap(), rights: Arc::default() }].into());
+        assert_eq!(access.check_named(Some(named)), Ok(()));
+        let why = access.check_named(Some(stranger)).unwrap_err();
+        assert!(why.contains("rmr = \"10.0.0.8:4560\""), "{why}");
+        assert!(access.check_named(None).is_err());
     }
 }

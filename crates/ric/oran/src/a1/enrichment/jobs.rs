@@ -1,18 +1,26 @@
 //! The EI jobs of xApps: what is wanted, and what the non-RT RIC has.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use log_lines::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::messages::{self, EiMessageKind, JobRequest};
-use super::{Answer, JOBS_OUTLIVE_XAPP, JobError, MAX_ID_OCTETS, MAX_JOBS, MAX_JOBS_PER_XAPP, MAX_OWNERS, MAX_QUERIES};
+use super::{
+    Answer, JOBS_OUTLIVE_XAPP, JobError, MAX_ID_OCTETS, MAX_JOBS, MAX_JOBS_PER_XAPP, MAX_OF_HOST_PERCENT, MAX_OWNERS,
+    MAX_QUERIES,
+};
 
 /// The first pause after the non-RT RIC has not answered; each further one is twice as long.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// The most jobs, and queries that wait, of the xApps of a host, which state their ports and names themselves.
+const MAX_JOBS_OF_HOST: usize = MAX_JOBS * MAX_OF_HOST_PERCENT / 100;
+const MAX_QUERIES_OF_HOST: usize = MAX_QUERIES * MAX_OF_HOST_PERCENT / 100;
 /// Answers about one job that xApps wait for.
 const MAX_ANSWERS: usize = 2 * MAX_OWNERS;
 
@@ -30,6 +38,11 @@ impl JobOwner {
     #[must_use]
     pub fn new(way: &str, address: &str) -> Self {
         JobOwner { way: way.to_owned(), address: address.to_owned() }
+    }
+
+    /// Its host, if its address says so.
+    fn host(&self) -> Host {
+        self.address.parse::<SocketAddr>().map_or(Host::Unknown, |address| address.ip().into())
     }
 }
 
@@ -74,6 +87,8 @@ pub(super) struct JobContent {
 
 pub(super) struct Job {
     pub content: JobContent,
+    /// The host of the xApp that has created it.
+    host: Host,
     /// `None` if the non-RT RIC has it as it should be.
     pub work: Option<Work>,
     /// What the non-RT RIC has, if it has another one.
@@ -123,7 +138,7 @@ pub(super) struct Jobs {
     jobs: BTreeMap<String, Job>,
     /// Jobs with work, each once.
     queue: VecDeque<String>,
-    queries: VecDeque<Answer>,
+    queries: VecDeque<(Host, Answer)>,
     /// When the non-RT RIC is asked again, after it did not answer, with the pause until then.
     pub outage: Option<(Instant, Duration)>,
     pub is_closed: bool,
@@ -179,22 +194,25 @@ impl Jobs {
     }
 
     /// An xApp asks for the types.
-    pub fn query(&mut self, answer: Answer) {
+    pub fn query(&mut self, host: Host, answer: Answer) {
+        let of_host = self.queries.iter().filter(|(of, _)| *of == host).count();
         let error = if self.is_away() {
             JobError { is_retried: false, ..Jobs::unavailable() }
         } else if self.queries.len() == MAX_QUERIES {
             JobError::new(503, format!("{MAX_QUERIES} queries wait already"))
+        } else if of_host >= MAX_QUERIES_OF_HOST {
+            JobError::new(429, format!("{MAX_QUERIES_OF_HOST} queries of its host wait already"))
         } else {
-            return self.queries.push_back(answer);
+            return self.queries.push_back((host, answer));
         };
         answer(EiMessageKind::Types, messages::refusal(None, &error));
     }
 
     /// An xApp wants a job. Returns whether what is stored has changed.
-    pub fn create(&mut self, owner: JobOwner, request: JobRequest, answer: Answer) -> bool {
+    pub fn create(&mut self, owner: JobOwner, host: Host, request: JobRequest, answer: Answer) -> bool {
         let job_id = request.job_id.clone();
         let is_away = self.is_away();
-        match self.check_creation(&owner, request) {
+        match self.check_creation(&owner, host, request) {
             Ok(changed) => {
                 if let Some(job) = self.jobs.get_mut(&job_id) {
                     if job.work.is_none() || job.work == Some(Work::Verify) {
@@ -215,7 +233,7 @@ impl Jobs {
         }
     }
 
-    fn check_creation(&mut self, owner: &JobOwner, request: JobRequest) -> Result<bool, JobError> {
+    fn check_creation(&mut self, owner: &JobOwner, host: Host, request: JobRequest) -> Result<bool, JobError> {
         let JobRequest { job_id, ei_type_id, job_owner, job_definition, .. } = request;
         for (name, id) in [("job-id", &job_id), ("eiTypeId", &ei_type_id)] {
             if !is_id(id) {
@@ -236,8 +254,18 @@ impl Jobs {
             if self.jobs.len() >= MAX_JOBS {
                 return Err(JobError::new(507, format!("there are {MAX_JOBS} jobs already")));
             }
+            let of_host = self.jobs.values().filter(|job| job.host == host).count();
+            if of_host >= MAX_JOBS_OF_HOST {
+                let detail = format!("the xApps of a host have at most {MAX_JOBS_OF_HOST} jobs: delete some first");
+                return Err(JobError::new(429, detail));
+            }
+            // something stays free for the next one
+            if of_owner >= MAX_JOBS - self.jobs.len() {
+                let detail = format!("the xApp has {of_owner} jobs, as many as stay free: delete some first");
+                return Err(JobError::new(429, detail));
+            }
             let owners = vec![owner.clone()];
-            self.add(job_id, JobContent { ei_type_id, job_owner, definition: job_definition, owners });
+            self.add(job_id, host, JobContent { ei_type_id, job_owner, definition: job_definition, owners });
             return Ok(true);
         };
         if job.content.ei_type_id != ei_type_id {
@@ -245,6 +273,7 @@ impl Jobs {
         }
         if job.work == Some(Work::Delete) {
             job.content = JobContent { ei_type_id, job_owner, definition: job_definition, owners: vec![owner.clone()] };
+            job.host = host;
             self.want(&job_id, Work::Put);
             return Ok(true);
         }
@@ -271,10 +300,35 @@ impl Jobs {
         Ok(true)
     }
 
-    /// Adds a job that is to be created at the non-RT RIC.
-    pub fn add(&mut self, job_id: String, content: JobContent) {
+    /// Adds a job of an earlier run, unless it is known: one that an xApp has deleted meanwhile stays so. Returns whether there was
+    /// room for it.
+    pub fn restore(&mut self, job_id: String, content: JobContent) -> bool {
+        if self.jobs.contains_key(&job_id) {
+            return true;
+        }
+        if self.jobs.len() >= MAX_JOBS {
+            return false;
+        }
+        let host = content.owners.first().map_or(Host::Unknown, JobOwner::host);
+        self.add(job_id, host, content);
+        true
+    }
+
+    /// Notes that an xApp is there, and where: jobs of an earlier run count for its host from then on.
+    pub fn note_present(&mut self, owner: &JobOwner, host: Host) {
+        self.absent.remove(owner);
+        for job in self.jobs.values_mut().filter(|job| job.host == Host::Unknown) {
+            if job.content.owners.first() == Some(owner) {
+                job.host = host;
+            }
+        }
+    }
+
+    /// Adds a job that there is not, and that is to be created at the non-RT RIC.
+    fn add(&mut self, job_id: String, host: Host, content: JobContent) {
         let job = Job {
             content,
+            host,
             work: None,
             former: None,
             status: None,
@@ -346,7 +400,7 @@ impl Jobs {
         if self.outage.is_some_and(|(until, _)| now < until) {
             return None;
         }
-        if let Some(answer) = self.queries.pop_front() {
+        if let Some((_, answer)) = self.queries.pop_front() {
             return Some(Task::Types(answer));
         }
         let job_id = self.queue.front()?;
@@ -372,7 +426,7 @@ impl Jobs {
         let wait = pause.max(named.unwrap_or_default().min(LONGEST_PAUSE));
         let is_new = self.outage.replace((now + wait, pause)).is_none();
         let error = JobError { is_retried: false, ..Jobs::unavailable() };
-        for answer in self.queries.drain(..) {
+        for (_, answer) in self.queries.drain(..) {
             answer(EiMessageKind::Types, messages::refusal(None, &error));
         }
         for (job_id, job) in &mut self.jobs {
@@ -475,74 +529,4 @@ impl Job {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn jobs() -> Jobs {
-        let mut jobs = Jobs::default();
-        for (id, owner) in [("1", "a"), ("2", "b")] {
-            let owners = vec![JobOwner::new("xapp", owner)];
-            let content = JobContent { ei_type_id: "t".into(), job_owner: "o".into(), definition: json!({}), owners };
-            jobs.add(id.to_owned(), content);
-        }
-        jobs
-    }
-
-    #[test]
-    fn xapp_that_does_not_come_back_is_gone_after_its_time() {
-        let (mut jobs, start) = (jobs(), Instant::now());
-        let (a, b) = (JobOwner::new("xapp", "a"), JobOwner::new("xapp", "b"));
-        jobs.note_absent(start, |owner| *owner == b);
-        assert_eq!(jobs.next_departure(start), Some(JOBS_OUTLIVE_XAPP));
-        // again, and one that has no jobs
-        let later = start + JOBS_OUTLIVE_XAPP / 2;
-        jobs.note_absent(later, |owner| *owner == b);
-        assert_eq!(jobs.next_gone(start + JOBS_OUTLIVE_XAPP - Duration::from_millis(1)), None);
-        assert_eq!(jobs.next_gone(start + JOBS_OUTLIVE_XAPP), Some(a.clone()));
-        assert_eq!(jobs.next_gone(start + JOBS_OUTLIVE_XAPP), None);
-        jobs.note_absent(start, |owner| *owner == a);
-        jobs.absent.remove(&b);
-        assert_eq!((jobs.next_gone(start + 2 * JOBS_OUTLIVE_XAPP), jobs.next_departure(start)), (None, None));
-    }
-
-    #[test]
-    fn pauses_grow_and_the_one_that_the_non_rt_ric_names_counts() {
-        let (mut jobs, now) = (jobs(), Instant::now());
-        assert_eq!(jobs.unanswered(now, None), Some(FIRST_PAUSE));
-        for _ in 0..10 {
-            assert_eq!(jobs.unanswered(now, None), None, "it is told once");
-        }
-        assert_eq!(jobs.outage, Some((now + LONGEST_PAUSE, LONGEST_PAUSE)));
-        assert!(jobs.next_task(now + LONGEST_PAUSE / 2).is_none());
-        assert!(jobs.next_task(now + LONGEST_PAUSE).is_some());
-        assert!(jobs.answered() && !jobs.answered());
-        assert_eq!(jobs.unanswered(now, Some(Duration::from_secs(7))), Some(Duration::from_secs(7)));
-        jobs.answered();
-        assert_eq!(jobs.unanswered(now, Some(Duration::from_secs(86_400))), Some(LONGEST_PAUSE));
-    }
-
-    #[test]
-    fn job_that_changes_while_it_is_created_is_created_again() {
-        let mut jobs = jobs();
-        let Some(Task::Put { job_id, definition, .. }) = jobs.next_task(Instant::now()) else { panic!("a job") };
-        let request = JobRequest {
-            job_id: job_id.clone(),
-            operation: messages::JobOperation::Create,
-            ei_type_id: "t".into(),
-            job_owner: None,
-            job_definition: json!({ "new": true }),
-        };
-        assert!(jobs.create(JobOwner::new("xapp", "a"), request, Box::new(|_, _| ())));
-        jobs.finish(&job_id, Work::Put, Some(&definition), Outcome::Done);
-        assert_eq!(jobs.get(&job_id).and_then(|job| job.work), Some(Work::Put));
-        let sent = json!({ "new": true });
-        jobs.finish(&job_id, Work::Put, Some(&sent), Outcome::Done);
-        assert_eq!(jobs.get(&job_id).and_then(|job| job.work), None);
-        // the non-RT RIC has lost it
-        jobs.verify_all();
-        jobs.finish(&job_id, Work::Verify, None, Outcome::Missing);
-        assert_eq!(jobs.get(&job_id).and_then(|job| job.work), Some(Work::Put));
-    }
-}
+mod tests;

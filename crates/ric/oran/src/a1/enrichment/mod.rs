@@ -11,8 +11,9 @@
 //! lost is created again.
 //!
 //! # Bounds
-//! [`MAX_JOBS`] jobs, [`MAX_JOBS_PER_XAPP`] of each xApp, [`MAX_OWNERS`] xApps of one job; [`MAX_REQUEST_OCTETS`] of a request,
-//! [`MAX_RESULT_OCTETS`] of a result; [`MAX_QUERIES`] queries that wait.
+//! [`MAX_JOBS`] jobs, [`MAX_OF_HOST_PERCENT`] of them of each host, [`MAX_JOBS_PER_XAPP`] of each xApp and not more than stay
+//! free, [`MAX_OWNERS`] xApps of one job; [`MAX_REQUEST_OCTETS`] of a request, [`MAX_RESULT_OCTETS`] of a result;
+//! [`MAX_QUERIES`] queries that wait.
 
 mod api;
 mod jobs;
@@ -26,7 +27,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use log_lines::{LogBudget, escaped};
+use log_lines::{Host, LogBudget, escaped};
 use rest::client::{Client, ClientConfig, ClientError};
 use sdl::{Entries, Handle};
 use serde_json::Value;
@@ -43,6 +44,8 @@ use store::Store;
 pub const MAX_JOBS: usize = 256;
 /// The most jobs of an xApp.
 pub const MAX_JOBS_PER_XAPP: usize = 32;
+/// The part of all jobs, and of all queries that wait, that the xApps of one host may have, in percent.
+pub const MAX_OF_HOST_PERCENT: usize = 75;
 /// The most xApps of a job.
 pub const MAX_OWNERS: usize = 16;
 /// The most queries for types that wait for the non-RT RIC.
@@ -284,14 +287,14 @@ impl Enrichment {
         link.is_some_and(|link| link.deliver(&to.address, kind, job_id, document))
     }
 
-    /// Handles an A1_EI_QUERY_ALL: an xApp asks for the ids of all EI types.
-    pub fn handle_query(&self, answer: Answer) {
-        self.jobs().query(answer);
+    /// Handles an A1_EI_QUERY_ALL: an xApp of a host asks for the ids of all EI types.
+    pub fn handle_query(&self, host: Host, answer: Answer) {
+        self.jobs().query(host, answer);
         self.0.changed.notify_all();
     }
 
-    /// Handles an A1_EI_CREATE_JOB: an xApp wants a job, or does not want it any more. `answer` is given whether it has it.
-    pub fn handle_request(&self, owner: JobOwner, octets: &[u8], answer: Answer) {
+    /// Handles an A1_EI_CREATE_JOB: an xApp of a host wants a job, or does not want it any more. `answer` is given whether it has it.
+    pub fn handle_request(&self, owner: JobOwner, host: Host, octets: &[u8], answer: Answer) {
         let request = match messages::read(octets) {
             Ok(request) => request,
             Err(error) => return answer(EiMessageKind::Job, messages::refusal(None, &error)),
@@ -299,7 +302,7 @@ impl Enrichment {
         let job_id = request.job_id.clone();
         let mut jobs = self.jobs();
         if request.operation == JobOperation::Create {
-            if jobs.create(owner, request, answer) {
+            if jobs.create(owner, host, request, answer) {
                 self.store_job(&jobs, &job_id);
                 self.update_watches(&jobs);
             }
@@ -341,9 +344,9 @@ impl Enrichment {
         self.0.changed.notify_all();
     }
 
-    /// Notes that an xApp is there.
-    pub fn owner_back(&self, owner: &JobOwner) {
-        self.jobs().absent.remove(owner);
+    /// Notes that an xApp is there, and its host.
+    pub fn owner_back(&self, owner: &JobOwner, host: Host) {
+        self.jobs().note_present(owner, host);
     }
 
     /// Takes a result of a job for its xApps.

@@ -3,7 +3,6 @@
 use sdl::{Change, Entries, Handle};
 use tracing::warn;
 
-use super::MAX_JOBS;
 use super::jobs::{JobContent, Jobs, is_id};
 
 const NAMESPACE: &str = "A1m_ns";
@@ -52,9 +51,12 @@ impl Store {
             let Some(job_id) = key.strip_prefix(self.prefix.as_bytes()) else { continue };
             let job_id = String::from_utf8_lossy(job_id).into_owned();
             let content: Option<JobContent> = serde_json::from_slice(&octets).ok();
-            match content.filter(|of| is_id(&job_id) && is_id(&of.ei_type_id) && jobs.iter().count() < MAX_JOBS) {
-                Some(_) if jobs.get(&job_id).is_some() => {}
-                Some(content) => jobs.add(job_id, content),
+            match content.filter(|of| is_id(&job_id) && is_id(&of.ei_type_id)) {
+                Some(content) => {
+                    if !jobs.restore(job_id, content) {
+                        return warn!("A1-EI: jobs in the shared data layer are ignored: there are too many");
+                    }
+                }
                 None => warn!("A1-EI: the job {job_id:?} in the shared data layer is none: it is ignored"),
             }
         }
