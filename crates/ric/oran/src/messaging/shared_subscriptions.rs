@@ -33,9 +33,11 @@ pub(super) use records::Subscriptions;
 use records::{Record, Request, RmrRequest, Share, ShareState};
 
 /// Writes a request that is not written yet. Returns whether there is room.
-fn write_record(entries: &dyn SharedEntries, id: &str, record: &Record, is_asked: bool) -> bool {
+fn write_record(entries: &dyn SharedEntries, id: &str, record: &Record, is_asked: bool, is_local: bool) -> bool {
     let (key, content) = (format!("{SUBSCRIPTION}{id}"), serde_json::to_vec(record).unwrap_or_default());
-    if entries.get(&key).is_some_and(|known| *known == *content) {
+    // what an xApp asks of another RIC is written in any case: that RIC may have removed it, which this one has not yet read
+    let is_settled = !is_asked || is_local;
+    if is_settled && entries.get(&key).is_some_and(|known| *known == *content) {
         return true;
     }
     if is_asked { entries.put(&key, &content) } else { entries.replace(&key, &content) }
@@ -50,7 +52,7 @@ impl Messaging {
     fn share_record(&self, id: &str, is_asked: bool) {
         let Some(sharing) = &self.sharing else { return };
         let Some(record) = sharing.subscriptions.records.get(id) else { return };
-        if !write_record(&*sharing.entries, id, record, is_asked) && self.links.log().allow(Host::Unknown) {
+        if !write_record(&*sharing.entries, id, record, is_asked, true) && self.links.log().allow(Host::Unknown) {
             warn!("subscription {id} is not shared with other RICs: too many changes wait");
         }
     }
@@ -79,7 +81,9 @@ impl Messaging {
             return Err(Problem::unavailable("this RIC shares no nodes"));
         };
         let entries = Arc::clone(&sharing.entries);
-        sharing.subscriptions.note(request, host, is_local, |id, record| write_record(&*entries, id, record, true))
+        sharing
+            .subscriptions
+            .note(request, host, is_local, |id, record| write_record(&*entries, id, record, true, is_local))
     }
 
     /// Sets up what is not of a request that an xApp has made, if its node is connected here, and has all RICs know the outcome.
