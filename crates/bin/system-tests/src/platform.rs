@@ -214,7 +214,14 @@ impl Xapp {
     /// Waits for a notification, and answers it. Returns its path and document.
     #[must_use]
     pub fn notification(&self) -> (String, Value) {
-        let (mut stream, _) = self.http.accept().unwrap();
+        self.http.set_nonblocking(true).unwrap();
+        let mut accepted = None;
+        testkit::eventually("a notification arrives", || {
+            accepted = self.http.accept().ok();
+            accepted.is_some()
+        });
+        let (mut stream, _) = accepted.unwrap();
+        stream.set_nonblocking(false).unwrap();
         let mut octets = Vec::new();
         let mut buffer = [0; 4096];
         loop {
