@@ -247,7 +247,13 @@ fn rights_by_rest_are_those_of_each_ric() {
     let owner = group.owner(&redis);
     let (owner, guest) = (&group.members[owner], &group.members[(owner + 1) % 3]);
     let (kpm, xapp) = (system_tests::platform::kpm(&guest.rest), Xapp::new());
-    let permit = |rules: Option<Vec<RmrEntry>>| [owner, guest].map(|member| member.rights.replace(rules.clone()));
+    let permit = |rules: Option<Vec<RmrEntry>>| {
+        for member in [owner, guest] {
+            member.rights.replace(rules.clone());
+        }
+        // they are taken each 250 ms at least
+        std::thread::sleep(Duration::from_millis(600));
+    };
     let subscribe = |member: &Member| member.rest.request("POST", "/ric/v1/subscriptions", kpm.request(&xapp, 7));
     // without a grant, nothing is shared
     permit(Some(Vec::new()));

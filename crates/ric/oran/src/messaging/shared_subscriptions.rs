@@ -26,21 +26,16 @@ use super::rights::Sender;
 use super::share_audit::AskedShare;
 use super::subscribing::{Fault, NewShare, Owner, Way};
 use super::{Messaging, ReplyTo};
-use crate::group::{self, NODE, SUBSCRIPTION, SharedEntries};
+use crate::group::{self, NODE, SUBSCRIPTION};
 use crate::subscription::NOTIFICATION_PATH;
 use crate::subscription::document::{Instance, Notification, Overview, Params};
 pub(super) use records::Subscriptions;
 use records::{Record, Request, RmrRequest, Share, ShareState};
 
-/// Writes a request that is not written yet. Returns whether there is room.
-fn write_record(entries: &dyn SharedEntries, id: &str, record: &Record, is_asked: bool, is_local: bool) -> bool {
-    let (key, content) = (format!("{SUBSCRIPTION}{id}"), serde_json::to_vec(record).unwrap_or_default());
-    // what an xApp asks of another RIC is written in any case: that RIC may have removed it, which this one has not yet read
-    let is_settled = !is_asked || is_local;
-    if is_settled && entries.get(&key).is_some_and(|known| *known == *content) {
-        return true;
-    }
-    if is_asked { entries.put(&key, &content) } else { entries.replace(&key, &content) }
+/// The entry of a request.
+fn entry(id: &str, record: &Record) -> (String, Vec<u8>) {
+    // documents are written in any case
+    (format!("{SUBSCRIPTION}{id}"), serde_json::to_vec(record).unwrap_or_default())
 }
 
 impl Messaging {
@@ -52,7 +47,13 @@ impl Messaging {
     fn share_record(&self, id: &str, is_asked: bool) {
         let Some(sharing) = &self.sharing else { return };
         let Some(record) = sharing.subscriptions.records.get(id) else { return };
-        if !write_record(&*sharing.entries, id, record, is_asked, true) && self.links.log().allow(Host::Unknown) {
+        let (key, content) = entry(id, record);
+        let entries = &sharing.entries;
+        if entries.get(&key).is_some_and(|known| *known == *content) {
+            return;
+        }
+        let is_taken = if is_asked { entries.put(&key, &content) } else { entries.replace(&key, &content) };
+        if !is_taken && self.links.log().allow(Host::Unknown) {
             warn!("subscription {id} is not shared with other RICs: too many changes wait");
         }
     }
@@ -81,9 +82,11 @@ impl Messaging {
             return Err(Problem::unavailable("this RIC shares no nodes"));
         };
         let entries = Arc::clone(&sharing.entries);
-        sharing
-            .subscriptions
-            .note(request, host, is_local, |id, record| write_record(&*entries, id, record, true, is_local))
+        // it is written even if the copy has it: another RIC may just have deleted it
+        sharing.subscriptions.note(request, host, is_local, |id, record| {
+            let (key, content) = entry(id, record);
+            entries.put(&key, &content)
+        })
     }
 
     /// Sets up what is not of a request that an xApp has made, if its node is connected here, and has all RICs know the outcome.

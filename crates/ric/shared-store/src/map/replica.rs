@@ -403,7 +403,9 @@ mod tests {
         assert!(own.put("z", b"own"));
         one.follow().unwrap();
         let version = one.version + 1;
-        let script = "for i = 1, tonumber(ARGV[2]) do redis.call('HSET', KEYS[1], 'k' .. i, 'x'); redis.call('ZADD', KEYS[3], ARGV[1], 'k' .. i) end
+        let script = "for i = 1, tonumber(ARGV[2]) do
+                redis.call('HSET', KEYS[1], 'k' .. i, 'x'); redis.call('ZADD', KEYS[3], ARGV[1], 'k' .. i)
+            end
             redis.call('SET', KEYS[2], ARGV[1]) return 1";
         let mut command = cmd("EVAL");
         command.arg(script).arg(3).arg(one.key("entries")).arg(one.key("version")).arg(one.key("changed"));
