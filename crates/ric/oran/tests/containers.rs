@@ -144,8 +144,14 @@ fn container_that_a_killed_ric_has_left_is_replaced() {
     host.output("left", "new");
     let names = host.containers();
     host.stop("left");
+    // the engine removes it after its end
+    eventually("its name is free", || {
+        let all = Command::new(&host.engine).args(["ps", "--all", "--format", "{{.Names}}"]).output().unwrap();
+        !String::from_utf8_lossy(&all.stdout).contains(&names[0])
+    });
     let left = ["run", "--detach", "--name", &names[0], "--network", "host", &image, "/bin/sleep", "1000"];
-    assert!(Command::new(&host.engine).args(left).output().unwrap().status.success());
+    let started = Command::new(&host.engine).args(left).output().unwrap();
+    assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
     host.run("left");
     host.output("left", "new");
     assert_eq!(host.containers(), names);

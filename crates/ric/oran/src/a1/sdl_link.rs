@@ -63,7 +63,7 @@ impl PolicyLink for SdlLink {
 }
 
 /// Policies that the shared data layer stores and delivers, beside other ways to xApps. Those of an earlier run are restored; if the
-/// store is elsewhere, that is done on a thread, and requests are refused with [`PolicyError::NotRestored`] until then.
+/// store is elsewhere, that is done on a thread, and requests are refused with [`PolicyError::NotRestored`](super::PolicyError::NotRestored) until then.
 #[must_use]
 pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBudget) -> A1 {
     // first: what it refuses reaches no xApp by another way

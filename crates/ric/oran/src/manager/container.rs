@@ -94,8 +94,9 @@ impl Container {
         self.engine_does(&["kill", &self.name])
     }
 
-    /// Removes what a RIC that was killed has left under this name.
-    pub fn remove_former(&self) {
+    /// Kills and removes the container, if there is one: the engine's client that is killed does not remove it, and a RIC that is killed
+    /// leaves it.
+    pub fn remove(&self) {
         self.kill();
         self.engine_does(&["rm", "-f", &self.name]);
     }

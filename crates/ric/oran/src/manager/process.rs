@@ -97,7 +97,7 @@ impl Process {
             .stderr(writer)
             .process_group(0);
         if let Some(container) = launch.container {
-            container.remove_former();
+            container.remove();
         }
         let mut child = command.spawn().map_err(system)?;
         // the writing ends of the pipe are in the command
@@ -129,7 +129,7 @@ impl Process {
             return None;
         }
         if let Some(container) = &self.container {
-            container.kill();
+            container.remove();
         }
         self.kill_group();
         self.child.wait().ok()
@@ -226,6 +226,6 @@ mod tests {
         assert_eq!(status.code(), Some(7));
         let calls = std::fs::read_to_string(&calls).unwrap();
         let _ = std::fs::remove_dir_all(&folder);
-        assert!(calls.ends_with("run\nkill\n"), "{calls}");
+        assert!(calls.ends_with("run\nkill\nrm\n"), "{calls}");
     }
 }
