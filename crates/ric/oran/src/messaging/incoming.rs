@@ -395,6 +395,7 @@ impl Messaging {
     }
 
     /// The endpoint at which the sender of a message receives: the host that it is, and the port that it states.
+    #[cfg(feature = "a1")]
     pub(super) fn endpoint_of_sender(&self, connection: ConnectionId, message: &Message<'_>) -> Option<String> {
         self.sender(connection, message)?.endpoint()
     }

@@ -23,6 +23,7 @@ pub(crate) struct EndpointId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Indications,
+    #[cfg_attr(not(feature = "a1"), allow(dead_code))] // only A1 sends these
     Policies,
     Health,
     /// Messages of other RICs.
