@@ -23,6 +23,14 @@ pub struct SNssai {
     pub sd: Option<Sd>,
 }
 
+impl SNssai {
+    /// Whether another slice is this one, or one of its type if this one has no SD.
+    #[must_use]
+    pub fn includes(&self, other: &SNssai) -> bool {
+        self.sst == other.sst && (self.sd.is_none() || self.sd == other.sd)
+    }
+}
+
 /// SST in decimal; with an SD also a hyphen and six hexadecimal digits.
 impl fmt::Display for SNssai {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use audit::{AuditLog, LogConfig, Verdict, verify};
 use conflicts::ConflictConfig;
-use ferric::e2::{FunctionName, Grant, Selection, XappRights};
+use e2sm::common::{AmfUeNgapId, UeId, UeIdGnb};
+use e2sm::rc::{Control, ControlAction, Drx};
+use ferric::e2::{FunctionName, Grant, GrantLimits, Selection, XappRights};
 use ferric::e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RicControlAckRequest, RicRequestId, decode};
-use per::Gather;
+use per::{Gather, Single};
+use ran::RanConfig;
 use ric::oran_host::RmrEntry;
 use rmr::MessageType;
 use serde_json::{Value, json};
@@ -54,7 +57,7 @@ fn await_text(path: &Path, text: &str) {
 /// What permits reading a RAN function of all nodes.
 fn may_read(peer: &str, function: u16) -> RmrEntry {
     let functions = [FunctionName::Id(RanFunctionId(function))].into_iter().collect();
-    let read = vec![Grant { nodes: Selection::All, functions }];
+    let read = vec![Grant::new(Selection::All, functions)];
     RmrEntry { peer: peer.parse().unwrap(), rights: Arc::new(XappRights { read, control: Vec::new() }) }
 }
 
@@ -160,7 +163,7 @@ fn xapp_over_rmr_is_held_to_its_rights() {
     assert_eq!(deletions, [format!("it has no subscription {instance}")]);
     let refused = of("decision", &stranger);
     assert_eq!((refused.len(), &refused[0]["decision"]), (1, &json!("refused")), "{lines:?}");
-    assert!(refused[0]["reason"].as_str().unwrap().contains("no right to control"));
+    assert_eq!(refused[0]["reason"], "no right `control` to it");
     // requests that change something are recorded, with who, what, outcome and reason
     let rest: Vec<_> = lines.iter().filter(|line| line["event"] == "rest").collect();
     let statuses: Vec<_> = rest.iter().map(|line| line["status"].as_u64().unwrap()).collect();
@@ -169,6 +172,87 @@ fn xapp_over_rmr_is_held_to_its_rights() {
     assert!(rest[0]["reason"].as_str().unwrap().contains("no right `read`"), "{}", rest[0]);
     assert_eq!((&rest[0]["peer"], &rest[0]["client"]), (&json!("127.0.0.1"), &json!("admin without a token")));
     assert_eq!((&rest[3]["method"], &rest[3]["path"]), (&json!("DELETE"), &json!(path)));
+}
+
+#[test]
+fn xapp_over_rmr_is_held_to_its_actions_and_ues() {
+    let audit = Audit::start("limits");
+    let network = audit.network();
+    let (kpm, slicer, energy) = (network.kpm(), Xapp::new(), Xapp::new());
+    let limited = |xapp: &Xapp, limits: GrantLimits| {
+        let mut grant = Grant::new(Selection::All, Selection::All);
+        grant.limits = GrantLimits { parameters: None, ..limits.clone() };
+        let read = vec![grant.clone()];
+        grant.limits = limits;
+        let rights = Arc::new(XappRights { read, control: vec![grant] });
+        RmrEntry { peer: endpoint(xapp).parse().unwrap(), rights }
+    };
+    let parameters = |pattern: &str| Some(vec![pattern.parse().unwrap()]);
+    let of_slicer = GrantLimits { parameters: parameters("rc/2/6"), ..GrantLimits::default() };
+    let first_ue = Some(vec!["amf:1".parse().unwrap()]);
+    let of_energy = GrantLimits { parameters: parameters("rc/2/1"), ues: first_ue, ..GrantLimits::default() };
+    network.rights.replace(Some(vec![limited(&slicer, of_slicer), limited(&energy, of_energy)]));
+    let (rc, header_of_quota, quota) = network.quota(30);
+    let quota = control_request(rc, &header_of_quota, &quota, RicControlAckRequest::Ack);
+    let drx = |amf_ue_ngap_id| {
+        let (header, message) = drx_of(amf_ue_ngap_id);
+        control_request(rc, &header, &message, RicControlAckRequest::Ack)
+    };
+    let mut connection = Connection::open(network.rmr);
+    let mut ask = |kind, xapp: &Xapp, octets: &[u8]| {
+        connection.send(&header(kind, &endpoint(xapp)), octets);
+        connection.receive()
+    };
+    for (xapp, control, is_allowed) in [
+        (&slicer, &quota, true),
+        (&slicer, &drx(1), false),
+        (&energy, &drx(1), true),
+        (&energy, &drx(2), false),
+        (&energy, &quota, false),
+    ] {
+        let answer = ask(MessageType::CONTROL_REQUEST, xapp, control);
+        if is_allowed {
+            assert_eq!(answer.kind, MessageType::CONTROL_ACKNOWLEDGE);
+        } else {
+            assert_eq!((answer.kind, cause(&answer)), (MessageType::CONTROL_FAILURE, NOT_ALLOWED));
+        }
+    }
+    // the action is a report of each UE
+    let answer = ask(MessageType::SUBSCRIPTION_REQUEST, &slicer, &kpm.subscription_request());
+    assert_eq!(answer.kind, MessageType::SUBSCRIPTION_RESPONSE);
+    let answer = ask(MessageType::SUBSCRIPTION_REQUEST, &energy, &kpm.subscription_request());
+    assert_eq!((answer.kind, cause(&answer)), (MessageType::SUBSCRIPTION_FAILURE, NOT_ALLOWED));
+    let refused = network.rest.request("POST", "/ric/v1/subscriptions", kpm.request(&energy, 7));
+    refused.expect_problem(403, &["has no right `read` to reports of all UEs; to permit it"]);
+    eventually("the log", || log().contains("has no right `control` to rc/2/1/"));
+    await_text(&audit.path, "reports of all UEs");
+    drop(network);
+    let lines = audit.lines();
+    let (slicer, energy) = (format!("rmr:{}", endpoint(&slicer)), format!("rmr:{}", endpoint(&energy)));
+    let reasons = |xapp: &str| -> Vec<_> {
+        let refused = lines.iter().filter(|line| line["xapp"] == *xapp && line["decision"] == "refused");
+        refused.map(|line| line["reason"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(matches!(&reasons(&slicer)[..], [drx] if drx.starts_with("no right `control` to rc/2/1/")), "{lines:?}");
+    let of_energy = reasons(&energy);
+    assert!(of_energy[0].contains(" of ue amf:2") && of_energy[1].contains("rc/2/6/"), "{of_energy:?}");
+}
+
+/// A long DRX cycle for a UE of the network.
+fn drx_of(amf_ue_ngap_id: i64) -> (Vec<u8>, Vec<u8>) {
+    let ue_id = UeId::Gnb(Single::from(UeIdGnb {
+        amf_ue_ngap_id: AmfUeNgapId(amf_ue_ngap_id),
+        guami: ran::guami(),
+        gnb_cu_ue_f1ap_id_list: None,
+        gnb_cu_cp_ue_e1ap_id_list: None,
+        ran_ueid: None,
+        m_ng_ran_ue_xnap_id: None,
+        global_gnb_id: None,
+        global_ng_ran_node_id: None,
+        cell_rnti: None,
+    }));
+    let control = Control::of_ue(ue_id, ControlAction::Drx(Drx::long(320)));
+    control.encode(RanConfig::default().rc_revision).unwrap()
 }
 
 #[test]

@@ -74,6 +74,8 @@ mod agent;
 mod budget;
 mod change;
 mod connection;
+#[cfg(feature = "content")]
+pub mod content;
 mod controller;
 pub mod e42;
 mod notice;
@@ -103,7 +105,9 @@ pub use e42::E42Host;
 pub use log_lines::Host;
 pub use notice::Notice;
 pub use origin::{NodeTakeover, Origin};
-pub use rights::{FunctionName, Grant, Lacking, NodeRights, Selection, XappRights};
+#[cfg(feature = "content")]
+pub use rights::GrantLimits;
+pub use rights::{FunctionName, Grant, Lacking, NodeRights, Right, Selection, XappRights};
 pub use time::Time;
 pub use xapp::{XappClient, XappHost};
 

@@ -5,7 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use e2ap::{Cause, Decoded, GlobalE2NodeId, ProcedureCode, ProtocolIeId, RanFunctionId, RicRequestId, TnlInformation};
 
-use crate::{Host, Origin};
+use crate::{Host, Lacking, Origin};
 
 /// An error or oddity, and the reaction to it. `Display` writes the log line.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,8 +137,8 @@ pub enum Notice {
         ran_function_id: RanFunctionId,
         /// The object identifier of its service model; empty if the node sent none.
         oid: Box<str>,
-        /// Whether the xApp lacks the right to control, or that to read.
-        control: bool,
+        /// The right that it lacks.
+        lacking: Lacking,
         /// The number of refusals of this xApp so far.
         count: u64,
     },
@@ -351,11 +351,10 @@ impl fmt::Display for Notice {
                 "another peer, from {by}, tried to set up as {node} and was refused; check whether two nodes have this id; \
                  `node_takeover` states who may take a node over"
             ),
-            Notice::XappNotAllowed { node, ran_function_id, oid, control, count } => write!(
+            Notice::XappNotAllowed { node, ran_function_id, oid, lacking, count } => write!(
                 f,
-                "not authorized to {} RAN function {} (OID {oid}) of {node}: command refused ({count} so far); add the \
-                 function to the rights of the xApp's certificate to allow it",
-                if *control { "control" } else { "read from" },
+                "command to RAN function {} (OID {oid}) of {node} refused ({count} so far): {lacking}; to allow it, add it to the rights of \
+                 the xApp's certificate",
                 ran_function_id.0
             ),
             Notice::NodesTooLarge { node, octets, limit_octets } => write!(

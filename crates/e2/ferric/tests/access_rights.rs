@@ -13,10 +13,14 @@ use common::session::{node_id_of, poll_until};
 use common::test_server::{Ric, free_ports};
 use common::{PATIENCE, eventually};
 use e2ap::e42::{self, E42ControlRequest, E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
-use e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RanFunctionRevision, RicActionType};
+use e2ap::{Cause, CauseMisc, Pdu, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionType};
+use e2sm::common::{Cgi, GnbCuUeF1apId, NrCgi, RanFunctionName, UeId, UeIdGnbDu};
+use e2sm::rc::{self, Control, ControlAction, Drx, Handover};
 use ferric::agent::{AgentLoop, AgentLoopConfig};
-use ferric::e2::{AddedAction, FunctionName, Grant, NodeId, Selection, SubscriptionChange, SubscriptionId, XappRights};
-use ferric::e2::{ControlOutcome, ModifyOutcome, QueryOutcome, RefusalCode, SubscribeError};
+use ferric::e2::{
+    AddedAction, FunctionName, Grant, GrantLimits, NodeId, Selection, SubscriptionChange, SubscriptionId,
+};
+use ferric::e2::{ControlOutcome, ModifyOutcome, QueryOutcome, RefusalCode, SubscribeError, XappRights};
 use ferric::link::{Address, Class, Config, Error, Events, Interest, Link, Poll, Scratch, StreamId, Tls, TlsFiles};
 use ferric::server::{E42Config, NodeEntry, Rights, ServerConfig, XappEntry};
 use ferric::xapp::{RequestEvent, Xapp, XappConfig, XappEvent};
@@ -229,7 +233,7 @@ fn node_is_taken_over_only_by_the_same_identity() {
 }
 
 fn grant(nodes: Selection<String>, functions: Selection<FunctionName>) -> Grant {
-    Grant { nodes, functions }
+    Grant::new(nodes, functions)
 }
 
 fn for_xapps(entries: Vec<(&str, XappRights)>) -> Rights {
@@ -350,6 +354,76 @@ fn xapp_may_read_and_control_only_what_its_rule_grants() {
     match server.xapp("stranger.example").err().unwrap() {
         ferric::Error::Refused(RefusalCode::NotAllowed) => {}
         other => panic!("{other:?}"),
+    }
+}
+
+/// Rights that are limited to some actions of controls need controls that can be read.
+#[test]
+fn xapp_with_limited_rights_controls_only_what_they_name() {
+    let only_handovers = GrantLimits { parameters: Some(vec!["rc/3/1".parse().unwrap()]), ..GrantLimits::default() };
+    let mut limited = grant(Selection::All, Selection::All);
+    limited.limits = only_handovers;
+    let steering = XappRights { read: vec![grant(Selection::All, Selection::All)], control: vec![limited] };
+    let plain: Address = "tcp://127.0.0.1:0".parse().unwrap();
+    let rights = for_xapps(vec![("steering.example", steering)]);
+    let server = secured_with(rights, |config| config.e2.push(plain.into()));
+    let mut node = Peer::connect(&server.ric.e2[1]);
+    node.set_up(1);
+    let mut xapp = server.xapp("steering.example").unwrap();
+    let id = node_id_of(&mut xapp, 1);
+    let controlled = |xapp: &mut Xapp| {
+        poll_until(xapp, |event| match event {
+            XappEvent::Request(RequestEvent::Controlled { outcome, .. }) => Some(outcome),
+            _ => None,
+        })
+    };
+    let not_allowed = ControlOutcome::Misuse(RefusalCode::NotAllowed);
+    // of a service model that the RIC does not know
+    xapp.commands().control(id, FUNCTION, b"header", b"message");
+    assert_eq!(controlled(&mut xapp), not_allowed);
+    let definition = rc::RanFunctionDefinition {
+        ran_function_name: RanFunctionName {
+            short_name: per::PrintableString::literal("ORAN-E2SM-RC"),
+            e2sm_oid: per::PrintableString::literal(rc::OID),
+            description: per::PrintableString::literal("RC"),
+            instance: None,
+        },
+        event_trigger: None,
+        report: None,
+        insert: None,
+        control: None,
+        policy: None,
+        query: None,
+    };
+    let mut octets = Vec::new();
+    definition.encode(rc::Revision::V1_03, &mut octets).unwrap();
+    let item = e2ap::RanFunctionItem {
+        id: RanFunctionId(3),
+        definition: octets.into(),
+        revision: RanFunctionRevision(1),
+        oid: Some(per::PrintableString::literal(rc::OID)),
+    };
+    node.send_pdu(e2ap::RicServiceUpdate {
+        transaction_id: Some(e2ap::TransactionId(1)),
+        ran_functions_added: Some(vec![item].into()),
+        ran_functions_modified: None,
+        ran_functions_deleted: None,
+    });
+    assert!(matches!(node.receive_pdu(), Pdu::RicServiceUpdateAcknowledge(_)));
+    let ue = UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(7), ran_ueid: None, cell_rnti: None });
+    let cell = Cgi::NrCgi(NrCgi::new(PlmnIdentity::from_codes(1, 1, 2), 0x38001));
+    for (action, is_allowed) in
+        [(ControlAction::Drx(Drx::long(320)), false), (ControlAction::Handover(Handover::to(cell)), true)]
+    {
+        let (header, message) = Control::of_ue(ue.clone(), action).encode(rc::Revision::V1_03).unwrap();
+        xapp.commands().control(id, RanFunctionId(3), &header, &message);
+        if is_allowed {
+            xapp.poll(Some(Duration::ZERO), |_, _| ()).unwrap();
+            let Pdu::RicControlRequest(request) = node.receive_pdu() else { panic!("no control") };
+            assert_eq!(request.ran_function_id, RanFunctionId(3));
+        } else {
+            assert_eq!(controlled(&mut xapp), not_allowed);
+        }
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ferric::e2::content::Setting;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::parameters::Setting;
 
 /// The settings of a control that a decision names; the others are counted.
 const MAX_NAMED: usize = 16;

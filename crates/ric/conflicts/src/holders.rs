@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ferric::e2::content::Amount;
 use ferric::e2::{NodeId, Time};
-
-use crate::parameters::Amount;
 
 /// The most parameters that are held at a time. One xApp holds as many as stay free at most.
 pub(crate) const MAX_HELD: usize = 16 * 1024;

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use ferric::e2::content::Setting;
 use ferric::e2::{NodeId, Time};
 
-use crate::parameters::Setting;
 use crate::rules::{Better, ConflictRules, Kpi, Protection, is_for};
 use crate::state::Asked;
 

@@ -34,9 +34,9 @@ mod decision;
 mod holders;
 mod implicit;
 mod mediator;
-mod parameters;
 mod questions;
 mod rules;
+mod settings;
 mod state;
 mod subscriptions;
 

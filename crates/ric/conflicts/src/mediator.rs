@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ferric::e2::{
-    Consumer, ConsumerIdentity, ControlOutcome, ControlQuestion, Mediation, Mediator, Node, NodeId, RefusalCode,
-    ReleasedControl, RequestedControl, SubscriptionStep, Ticket, Time,
+    Consumer, ConsumerIdentity, ControlOutcome, ControlQuestion, Lacking, Mediation, Mediator, Node, NodeId,
+    RefusalCode, ReleasedControl, RequestedControl, SubscriptionStep, Ticket, Time,
 };
 use ferric::e2ap::RanFunctionId;
 
@@ -29,8 +29,15 @@ impl Mediator for SharedMediator {
         self.state().mediate(control)
     }
 
-    fn not_allowed(&mut self, _: Time, identity: Option<&ConsumerIdentity>, node: &Node, function: RanFunctionId) {
-        self.state().not_allowed(identity, node, function);
+    fn not_allowed(
+        &mut self,
+        _: Time,
+        identity: Option<&ConsumerIdentity>,
+        node: &Node,
+        function: RanFunctionId,
+        lacking: &Lacking,
+    ) {
+        self.state().not_allowed(identity, node, function, lacking);
     }
 
     fn subscription(&mut self, step: &SubscriptionStep<'_>) {

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use ferric::e2::content::Setting;
 use ferric::e2::{Consumer, ConsumerIdentity, NodeId, ReleasedControl, Time};
 
 use crate::decision::Conflict;
-use crate::parameters::Setting;
 use crate::state::Grant;
 
 /// The controls that may wait at a time. One xApp has as many as stay free at most.

@@ -1,11 +1,10 @@
 //! The rules: which controls are in conflict, and what is done about it.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 use std::time::Duration;
 
 use e2sm::common::SNssai;
+use ferric::e2::content::ParameterPattern;
 use settings::{Document, Error, Table, TableKeys};
 
 /// The most rules of each kind, and xApps.
@@ -52,44 +51,6 @@ const KPI: TableKeys = TableKeys {
         "window_ms",
     ],
 };
-
-/// The parameters that a rule is about: `rc/2/6` has all of `rc/2/6/…` as well; `*` is any part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern(Vec<String>);
-
-impl Pattern {
-    /// Whether a parameter is one of the rule.
-    pub fn has(&self, parameter: &str) -> bool {
-        let mut parts = parameter.split('/');
-        self.0.iter().all(|wanted| parts.next().is_some_and(|part| wanted == "*" || wanted == part))
-    }
-
-    /// Whether the parameters of a service model may be among them.
-    pub fn may_have(&self, model: &str) -> bool {
-        self.0.first().is_some_and(|first| first == "*" || first == model)
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("/"))
-    }
-}
-
-impl FromStr for Pattern {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts: Vec<_> = text.split('/').map(str::to_owned).collect();
-        let is_known = ["rc", "slice", "tc", "ccc", "*"].contains(&parts[0].as_str());
-        if !is_known || parts.len() > 8 || parts.iter().any(|part| part.is_empty() || part.len() > 64) {
-            let text =
-                "a parameter is a path such as rc/2/6, slice/dl, tc/shaper or ccc/O-RRMPolicyRatio; * is any part";
-            return Err(text.to_owned());
-        }
-        Ok(Pattern(parts))
-    }
-}
 
 /// How numbers are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +105,7 @@ impl Policy {
 /// A rule on direct conflicts: several xApps set the same parameter of the same target.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
-    pub parameter: Pattern,
+    pub parameter: ParameterPattern,
     /// The nodes that it is for; `None`: all.
     pub nodes: Option<Vec<String>>,
     pub policy: Policy,
@@ -179,7 +140,7 @@ pub(crate) struct Kpi {
     pub name: String,
     pub nodes: Option<Vec<String>>,
     /// The parameters that move it.
-    pub parameters: Vec<Pattern>,
+    pub parameters: Vec<ParameterPattern>,
     pub policy: Policy,
     pub hold: Duration,
     pub protection: Option<Protection>,
@@ -329,7 +290,7 @@ fn policy(table: &Table<'_>, merge: Option<Merge>) -> Result<Policy, Error> {
 }
 
 fn read_rule(table: &Table<'_>) -> Result<Rule, Error> {
-    let parameter = table.parsed::<Pattern>("parameter", "a path such as rc/2/6")?;
+    let parameter = table.parsed::<ParameterPattern>("parameter", "a path such as rc/2/6")?;
     let parameter = parameter.ok_or_else(|| table.missing("parameter", "the parameters that the rule is for"))?;
     let merge = table.choice("merge", &[("min", Merge::Min), ("max", Merge::Max), ("mean", Merge::Mean)])?;
     Ok(Rule {
@@ -343,7 +304,7 @@ fn read_rule(table: &Table<'_>) -> Result<Rule, Error> {
 fn read_kpi(table: &Table<'_>) -> Result<Kpi, Error> {
     let name_of_kpi = name(table, "name", "the name of the KPI")?;
     let name_of_kpi = name_of_kpi.ok_or_else(|| table.missing("name", "the name of the KPI"))?;
-    let parameters = table.parsed_texts::<Pattern>("parameters", MAX_PARAMETERS, "paths such as rc/2/6")?;
+    let parameters = table.parsed_texts::<ParameterPattern>("parameters", MAX_PARAMETERS, "paths such as rc/2/6")?;
     let parameters = parameters.unwrap_or_default();
     let read = policy(table, None);
     let policy = match (read, table.text("policy", "a word")?) {
@@ -390,7 +351,7 @@ mod tests {
 
     #[test]
     fn pattern_has_what_is_below_it() {
-        let has = |pattern: &str, parameter: &str| pattern.parse::<Pattern>().unwrap().has(parameter);
+        let has = |pattern: &str, parameter: &str| pattern.parse::<ParameterPattern>().unwrap().has(parameter);
         assert!(has("rc/2/6", "rc/2/6") && has("rc/2/6", "rc/2/6/11") && has("rc/*/6", "rc/2/6/11"));
         assert!(!has("rc/2/6", "rc/2/61") && !has("rc/2/6", "rc/2") && !has("rc/2/6", "slice/dl"));
         assert!(has("*", "tc/shaper"));

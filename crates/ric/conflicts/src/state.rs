@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use audit::AuditLog;
+use ferric::e2::content::{ControlModel, Setting, TargetUe};
 use ferric::e2::topology::RanDatabase;
 use ferric::e2::{Consumer, ControlOutcome, Mediation, Node, NodeId, RequestedControl, Ticket, Time};
 use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId};
@@ -16,9 +17,9 @@ use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId};
 use crate::decision::{Action, Conflict, Decision, Kind, describe};
 use crate::holders::{Holder, Holders, Key};
 use crate::implicit::Watches;
-use crate::parameters::{Model, Setting, TargetUe, joined, ue_text};
 use crate::questions::Questions;
 use crate::rules::{ConflictRules, Policy};
+use crate::settings::settings;
 pub(crate) use record::{Counters, who};
 
 /// The decisions on conflicts that are kept for readers.
@@ -73,7 +74,7 @@ pub(crate) struct State {
     pub audit: Option<AuditLog>,
     clock: Option<ConflictClock>,
     pub holders: Holders,
-    models: HashMap<(NodeId, RanFunctionId), Option<Model>>,
+    models: HashMap<(NodeId, RanFunctionId), Option<ControlModel>>,
     pending: HashMap<(Consumer, Ticket), Pending>,
     pub questions: Questions,
     blocks: VecDeque<Block>,
@@ -158,7 +159,7 @@ impl State {
         let concerned = model.as_ref().filter(|model| self.rules.concern(model.name()) || self.watches.has_any());
         let readable = model.as_ref().filter(|_| concerned.is_some() || self.audit.is_some());
         if let Some(model) = readable {
-            match model.settings(control.header, control.message) {
+            match settings(model, control.header, control.message) {
                 Ok(settings) => asked.settings = settings,
                 Err(error) => {
                     self.counters.unreadable += 1;
@@ -229,7 +230,7 @@ impl State {
                 known = Some((Arc::clone(ue), other_names(ran, asked.node.id, ue)));
             }
             let others = known.iter().flat_map(|(_, others)| others);
-            let others = others.map(|(node, text)| key(*node, joined(text, &setting.scope)));
+            let others = others.map(|(node, text)| key(*node, setting.target_as(text)));
             let all = std::iter::once(own.clone()).chain(others);
             let mut held = all.filter(|key| self.holders.is_held(key, asked.now)).collect::<Vec<_>>().into_iter();
             let key = held.next().unwrap_or(own);
@@ -241,11 +242,8 @@ impl State {
     }
 
     /// The service model of a RAN function.
-    fn model(&mut self, node: &Node, function: RanFunctionId) -> Option<Model> {
-        let identify = || {
-            let function = node.function(function)?;
-            Model::of(&function.oid, function.revision.0, &function.definition)
-        };
+    fn model(&mut self, node: &Node, function: RanFunctionId) -> Option<ControlModel> {
+        let identify = || node.function(function).and_then(ControlModel::of);
         self.models.entry((node.id, function)).or_insert_with(identify).clone()
     }
 
@@ -365,7 +363,7 @@ type OtherNames = Vec<(NodeId, String)>;
 /// The other names of a UE at the nodes of its base station, as controls there have them.
 fn other_names(ran: &RanDatabase, node: NodeId, ue: &TargetUe) -> OtherNames {
     let Some(known) = ue.names.iter().find_map(|name| ran.find_ue(node, name)) else { return Vec::new() };
-    let names: BTreeSet<_> = known.names().filter_map(ue_text).chain([ue.text.clone()]).collect();
+    let names: BTreeSet<_> = known.names().filter_map(TargetUe::text_of).chain([ue.text.clone()]).collect();
     let nodes = ran.station(known.station()).into_iter().flat_map(|station| station.nodes());
     let all = nodes.flat_map(|(at, _)| names.iter().map(move |name| (at, name.clone())));
     all.filter(|(at, name)| *at != node || *name != ue.text).take(MAX_NAMES).collect()

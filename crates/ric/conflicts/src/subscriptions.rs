@@ -42,6 +42,10 @@ impl SubscriptionAudit {
                 self.last += 1;
                 log.record("subscription", &request_fields(self.last, step, &request, Some(why.to_string())));
             }
+            SubscriptionFact::NotAllowed { request, lacking } => {
+                self.last += 1;
+                log.record("subscription", &request_fields(self.last, step, &request, Some(lacking.to_string())));
+            }
             SubscriptionFact::Active { ticket, subscription, not_admitted } => {
                 let Some(number) = self.requested.remove(&(consumer, ticket)) else { return };
                 self.active.insert((consumer, subscription), number);

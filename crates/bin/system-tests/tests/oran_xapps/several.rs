@@ -236,7 +236,7 @@ fn xapp_subscribes_over_rmr_to_the_node_of_another_ric() {
 /// What permits the xApps of this host to read a RAN function.
 fn may_read(function: u16) -> Vec<RmrEntry> {
     let functions = [FunctionName::Id(RanFunctionId(function))].into_iter().collect();
-    let read = vec![Grant { nodes: Selection::All, functions }];
+    let read = vec![Grant::new(Selection::All, functions)];
     vec![RmrEntry { peer: "127.0.0.1".parse().unwrap(), rights: Arc::new(XappRights { read, control: Vec::new() }) }]
 }
 

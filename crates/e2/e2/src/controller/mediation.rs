@@ -15,7 +15,7 @@ use super::{
     SubscriptionEnd, SubscriptionId, Ticket,
 };
 use crate::topology::RanDatabase;
-use crate::{Time, XappRights};
+use crate::{Lacking, Time, XappRights};
 
 /// Who a consumer is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +168,13 @@ pub enum SubscriptionFact<'a> {
         /// Why it is refused.
         why: Misuse,
     },
+    /// The consumer has requested it, and has no right to it.
+    NotAllowed {
+        /// What was requested.
+        request: SubscriptionSummary<'a>,
+        /// The right that it lacks.
+        lacking: &'a Lacking,
+    },
     /// The node has set it up.
     Active {
         /// The consumer's name of the request.
@@ -199,7 +206,14 @@ pub trait Mediator: fmt::Debug + Send {
     fn mediate(&mut self, control: &RequestedControl<'_>) -> Mediation;
 
     /// Notes that a consumer has no right to a control.
-    fn not_allowed(&mut self, now: Time, identity: Option<&ConsumerIdentity>, node: &Node, function: RanFunctionId);
+    fn not_allowed(
+        &mut self,
+        now: Time,
+        identity: Option<&ConsumerIdentity>,
+        node: &Node,
+        function: RanFunctionId,
+        lacking: &Lacking,
+    );
 
     /// Notes a step of a subscription of a consumer. Default: nothing.
     fn subscription(&mut self, step: &SubscriptionStep<'_>) {
@@ -293,8 +307,12 @@ impl Controller {
         node: NodeId,
         function: RanFunctionId,
         actions: usize,
+        lacking: &Lacking,
     ) {
-        self.note_request(consumer, node, function, actions, Err(Misuse::NotAllowed));
+        let Controller { mediator: Some(mediator), identities, nodes, .. } = self else { return };
+        let request = SubscriptionSummary { node: nodes.get(&node), function, actions };
+        let what = SubscriptionFact::NotAllowed { request, lacking };
+        mediator.subscription(&SubscriptionStep { consumer, identity: identities.get(&consumer), what });
     }
 
     /// Tells the mediator of a request to subscribe: its name, or why it is refused.
@@ -335,10 +353,17 @@ impl Controller {
     }
 
     /// Tells the mediator that a consumer has no right to a control.
-    pub fn control_not_allowed(&mut self, now: Time, consumer: Consumer, node: NodeId, function: RanFunctionId) {
+    pub fn control_not_allowed(
+        &mut self,
+        now: Time,
+        consumer: Consumer,
+        node: NodeId,
+        function: RanFunctionId,
+        lacking: &Lacking,
+    ) {
         let Controller { mediator: Some(mediator), identities, nodes, .. } = self else { return };
         if let Some(node) = nodes.get(&node) {
-            mediator.not_allowed(now, identities.get(&consumer), node, function);
+            mediator.not_allowed(now, identities.get(&consumer), node, function, lacking);
         }
     }
 

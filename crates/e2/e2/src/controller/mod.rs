@@ -48,9 +48,7 @@ mod unsent;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use e2ap::{
-    Codec, GlobalE2NodeId, GlobalRicId, Pdu, ProcedureCode, RanFunctionId, RicActionType, RicRequestId, Version,
-};
+use e2ap::{Codec, GlobalE2NodeId, GlobalRicId, Pdu, ProcedureCode, RanFunctionId, RicRequestId, Version};
 
 use crate::budget::Budget;
 use crate::timers::Timers;
@@ -267,19 +265,6 @@ impl Controller {
         match self.requests.get(subscription.0) {
             Some(Request::Subscription(subscription)) => &subscription.consumers,
             _ => &[],
-        }
-    }
-
-    /// Returns the node and the RAN function of a subscription, and the types of its actions.
-    pub(crate) fn subscribed_to(
-        &self,
-        subscription: SubscriptionId,
-    ) -> Option<(NodeId, RanFunctionId, impl Iterator<Item = RicActionType>)> {
-        match self.requests.get(subscription.0) {
-            Some(Request::Subscription(of)) => {
-                Some((of.node, of.function, of.spec.actions.iter().map(|action| action.kind)))
-            }
-            _ => None,
         }
     }
 

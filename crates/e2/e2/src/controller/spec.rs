@@ -2,8 +2,8 @@
 
 use e2ap::{RicActionId, RicActionType, RicSubsequentAction, RicTimeToWait, Version};
 
-use crate::SubscriptionTimes;
 use crate::change::{MAX_ACTIONS, twice};
+use crate::{SubscriptionChange, SubscriptionTimes};
 
 /// The event trigger and the actions of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +15,23 @@ pub struct SubscriptionSpec {
 }
 
 impl SubscriptionSpec {
+    /// What a change makes of it.
+    pub(crate) fn changed(&self, change: &SubscriptionChange) -> SubscriptionSpec {
+        let mut changed = self.clone();
+        if let Some(event_trigger) = &change.event_trigger {
+            changed.event_trigger.clone_from(event_trigger);
+        }
+        changed.actions.retain(|action| !change.remove.contains(&action.id));
+        for modified in &change.modify {
+            let action = changed.actions.iter_mut().find(|action| action.id == modified.id);
+            if let (Some(action), Some(definition)) = (action, &modified.definition) {
+                action.definition = Some(definition.clone());
+            }
+        }
+        changed.actions.extend(change.add.iter().map(|added| added.action.clone()));
+        changed
+    }
+
     /// Octets stored of it.
     pub(super) fn octets(&self) -> usize {
         let definitions = self.actions.iter().map(|action| action.definition.as_ref().map_or(0, Vec::len));

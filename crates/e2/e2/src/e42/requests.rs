@@ -9,6 +9,7 @@ use per::Octets;
 
 use super::host::{E42Host, Held};
 use crate::rights::{Lacking, not_allowed};
+use crate::topology::RanDatabase;
 use crate::xapp::node_busy;
 use crate::{
     Action, AssocId, Consumer, Controller, Misuse, Node, NodeId, Notice, SubscriptionOrder, SubscriptionSpec, Time,
@@ -27,17 +28,6 @@ impl E42Host {
         self.check_xapp(assoc, request.xapp_id == xapp_id)?;
         let node = find(controller, request.global_e2_node_id)?;
         let (id, function) = (request.request_id, request.ran_function_id);
-        let allowed = self.check_rights(assoc, controller, node, function, |rights, node| {
-            rights.may_subscribe(node, function, request.details.actions.iter().map(|action| action.kind))
-        });
-        if allowed.is_err() {
-            controller.subscription_not_allowed(consumer, node, function, request.details.actions.iter().count());
-        }
-        allowed?;
-        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
-        if session.subscriptions.contains_key(&id) {
-            return Err(Cause::RicRequest(CauseRicRequest::DuplicateRicRequestId));
-        }
         let actions = request.details.actions.iter().map(|action| Action {
             id: action.id,
             kind: action.kind,
@@ -45,6 +35,18 @@ impl E42Host {
             subsequent: action.subsequent_action,
         });
         let event_trigger = request.details.event_trigger_definition.to_cow().into_owned();
+        let spec = SubscriptionSpec { event_trigger, actions: actions.collect() };
+        let allowed = self.check_rights(assoc, controller, node, function, |rights, ran, node| {
+            rights.may_subscribe(ran, node, function, &spec)
+        });
+        if let Err(lacking) = &allowed {
+            controller.subscription_not_allowed(consumer, node, function, spec.actions.len(), lacking);
+        }
+        allowed.map_err(|_| Cause::Misc(CauseMisc::OmIntervention))?;
+        let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
+        if session.subscriptions.contains_key(&id) {
+            return Err(Cause::RicRequest(CauseRicRequest::DuplicateRicRequestId));
+        }
         let order = |action: &RicActionToBeSetup<'_>| {
             // values above 255 (the range is extensible, 9.2) are sent as 255
             let place = u8::try_from(action.execution_order?.0).unwrap_or(u8::MAX);
@@ -52,7 +54,7 @@ impl E42Host {
         };
         let order = SubscriptionOrder {
             execution_order: request.details.actions.iter().filter_map(order).collect(),
-            ..SubscriptionSpec { event_trigger, actions: actions.collect() }.into()
+            ..spec.into()
         };
         let ticket = session.ticket(id, function);
         match controller.subscribe(now, consumer, ticket, node, function, order) {
@@ -100,16 +102,16 @@ impl E42Host {
         self.check_xapp(assoc, request.xapp_id == xapp_id)?;
         let node = find(controller, request.global_e2_node_id)?;
         let function = request.ran_function_id;
-        let allowed = self.check_rights(assoc, controller, node, function, |rights, node| {
-            if rights.may_control(node, function) { Ok(()) } else { Err(Lacking::Control) }
+        let (header, message) = (request.header.to_cow(), request.message.to_cow());
+        let allowed = self.check_rights(assoc, controller, node, function, |rights, ran, node| {
+            rights.may_control(ran, node, function, &header, &message)
         });
-        if allowed.is_err() {
-            controller.control_not_allowed(now, consumer, node, function);
+        if let Err(lacking) = &allowed {
+            controller.control_not_allowed(now, consumer, node, function, lacking);
         }
-        allowed?;
+        allowed.map_err(|_| Cause::Misc(CauseMisc::OmIntervention))?;
         let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
         let ticket = session.ticket(request.request_id, function);
-        let (header, message) = (request.header.to_cow(), request.message.to_cow());
         let call = request.call_process_id.as_ref().map(Octets::to_cow);
         let ack = request.ack_request == Some(RicControlAckRequest::Ack);
         let asked = controller.control(now, consumer, ticket, node, function, &header, &message, call.as_deref(), ack);
@@ -121,23 +123,23 @@ impl E42Host {
         })
     }
 
-    /// Refuses an unauthorized request with the cause O&M intervention, as a setup is refused.
+    /// Checks the rights to a request. One without is refused with the cause O&M intervention, as a setup is.
     fn check_rights(
         &mut self,
         assoc: AssocId,
         controller: &Controller,
         node: NodeId,
         function: RanFunctionId,
-        may: impl FnOnce(&XappRights, &Node) -> Result<(), Lacking>,
-    ) -> Result<(), Cause> {
+        may: impl FnOnce(&XappRights, &RanDatabase, &Node) -> Result<(), Lacking>,
+    ) -> Result<(), Lacking> {
         let Some(session) = self.sessions.get_mut(&assoc) else { return Ok(()) };
         let (Some(rights), Some(node)) = (&session.rights, controller.node(node)) else { return Ok(()) };
-        let Err(lacking) = may(rights, node) else { return Ok(()) };
+        let Err(lacking) = may(rights, controller.ran(), node) else { return Ok(()) };
         session.misuses += 1;
         if session.misuses.is_power_of_two() {
-            self.notices.push_back((assoc, not_allowed(node, function, lacking, session.misuses)));
+            self.notices.push_back((assoc, not_allowed(node, function, lacking.clone(), session.misuses)));
         }
-        Err(Cause::Misc(CauseMisc::OmIntervention))
+        Err(lacking)
     }
 
     /// Refuses a message with the xApp id of another session.

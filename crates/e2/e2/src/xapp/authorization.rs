@@ -32,43 +32,40 @@ impl XappHost {
         self.closes.push_back((assoc, CloseReason::NotAllowed));
     }
 
-    /// Returns the answer to a command that the xApp is not authorized for.
+    /// Returns the answer to a command that the xApp is not authorized for, and the right that it lacks.
     pub(super) fn denial(
         &mut self,
         assoc: AssocId,
         message: &XappMessage,
         controller: &Controller,
-    ) -> Option<RicMessage<'static>> {
+    ) -> Option<(RicMessage<'static>, Lacking)> {
         const CODE: RefusalCode = RefusalCode::NotAllowed;
         let rights = Arc::clone(self.rights.get(&assoc)?);
         let (node, function, lacking, refusal) = match message {
             XappMessage::Subscribe { ticket, node, function, order } => {
                 let of = controller.node(*node)?;
-                let lacking = rights.may_subscribe(of, *function, order.spec.actions.iter().map(|action| action.kind));
+                let lacking = rights.may_subscribe(controller.ran(), of, *function, &order.spec);
                 let error = SubscribeError::Misuse(CODE);
                 (of, *function, lacking.err()?, RequestEvent::SubscriptionFailed { ticket: *ticket, error })
             }
             XappMessage::Modify { ticket, subscription, change } => {
-                let (node, function, kinds) = controller.subscribed_to(*subscription)?;
+                let (node, function, spec) = controller.subscription(*subscription)?;
                 let of = controller.node(node)?;
-                let added = change.add.iter().map(|added| added.action.kind);
-                let lacking = rights.may_subscribe(of, function, added.chain(kinds));
+                let lacking = rights.may_subscribe(controller.ran(), of, function, &spec.changed(change));
                 let (ticket, subscription, outcome) = (*ticket, *subscription, ModifyOutcome::Misuse(CODE));
                 (of, function, lacking.err()?, RequestEvent::Modified { ticket, subscription, outcome })
             }
             XappMessage::Query { ticket, node, function, .. } => {
                 let of = controller.node(*node)?;
-                let lacking = rights.may_subscribe(of, *function, std::iter::empty());
+                let lacking = rights.may_query(of, *function);
                 let refusal = RequestEvent::Queried { ticket: *ticket, outcome: QueryOutcome::Misuse(CODE) };
                 (of, *function, lacking.err()?, refusal)
             }
-            XappMessage::Control { ticket, node, function, .. } => {
+            XappMessage::Control { ticket, node, function, header, message, .. } => {
                 let of = controller.node(*node)?;
-                if rights.may_control(of, *function) {
-                    return None;
-                }
+                let lacking = rights.may_control(controller.ran(), of, *function, header, message);
                 let refusal = RequestEvent::Controlled { ticket: *ticket, outcome: ControlOutcome::Misuse(CODE) };
-                (of, *function, Lacking::Control, refusal)
+                (of, *function, lacking.err()?, refusal)
             }
             _ => return None,
         };
@@ -76,9 +73,9 @@ impl XappHost {
         if let Some(Session::Open { misuses, .. }) = self.sessions.get_mut(&assoc) {
             *misuses += 1;
             if misuses.is_power_of_two() {
-                self.notices.push_back((assoc, not_allowed(node, function, lacking, *misuses)));
+                self.notices.push_back((assoc, not_allowed(node, function, lacking.clone(), *misuses)));
             }
         }
-        Some(RicMessage::Request(refusal))
+        Some((RicMessage::Request(refusal), lacking))
     }
 }

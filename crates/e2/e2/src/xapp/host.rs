@@ -223,14 +223,14 @@ impl XappHost {
             }
         };
         let Some((consumer, _)) = session else { return };
-        if let Some(refusal) = self.denial(assoc, &message, controller) {
+        if let Some((refusal, lacking)) = self.denial(assoc, &message, controller) {
             match &message {
                 XappMessage::Control { node, function, .. } => {
-                    controller.control_not_allowed(now, consumer, *node, *function);
+                    controller.control_not_allowed(now, consumer, *node, *function, &lacking);
                 }
                 XappMessage::Subscribe { node, function, order, .. } => {
                     let actions = order.spec.actions.len();
-                    controller.subscription_not_allowed(consumer, *node, *function, actions);
+                    controller.subscription_not_allowed(consumer, *node, *function, actions, &lacking);
                 }
                 _ => {}
             }
@@ -261,7 +261,7 @@ impl XappHost {
             }
             XappMessage::Modify { ticket, subscription, change } => {
                 if let Err(misuse) = controller.modify(now, consumer, ticket, subscription, change) {
-                    if let Some((node, ..)) = controller.subscribed_to(subscription) {
+                    if let Some((node, ..)) = controller.subscription(subscription) {
                         self.refused(assoc, node, misuse, controller);
                     }
                     let outcome = ModifyOutcome::Misuse(code(misuse));

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use e2::{
-    Action, AgentEvent, AssocId, Consumer, ConsumerIdentity, ControlOutcome, Controller, E42Host, Event, Mediation,
-    Mediator, Node, NodeId, ReleasedControl, RequestEvent, RequestedControl, SubscribeError, SubscriptionFact,
-    SubscriptionSpec, SubscriptionStep, Ticket, Time, XappRights,
+    Action, AgentEvent, AssocId, Consumer, ConsumerIdentity, ControlOutcome, Controller, E42Host, Event, Lacking,
+    Mediation, Mediator, Node, NodeId, ReleasedControl, RequestEvent, RequestedControl, SubscribeError,
+    SubscriptionFact, SubscriptionSpec, SubscriptionStep, Ticket, Time, XappRights,
 };
 use e2ap::e42::{E42Pdu, E42SetupRequest, E42SubscriptionRequest, E42Version, XappId};
 use e2ap::{
@@ -58,7 +58,7 @@ impl Mediator for Always {
         self.decision.clone()
     }
 
-    fn not_allowed(&mut self, _: Time, _: Option<&ConsumerIdentity>, _: &Node, _: RanFunctionId) {}
+    fn not_allowed(&mut self, _: Time, _: Option<&ConsumerIdentity>, _: &Node, _: RanFunctionId, _: &Lacking) {}
 
     fn subscription(&mut self, step: &SubscriptionStep<'_>) {
         let what = match step.what {
@@ -66,6 +66,7 @@ impl Mediator for Always {
                 format!("requested {} of {}", request.function.0, request.node.unwrap().global_id)
             }
             SubscriptionFact::Refused { why, .. } => format!("refused: {why:?}"),
+            SubscriptionFact::NotAllowed { lacking, .. } => format!("not allowed: {lacking}"),
             SubscriptionFact::Active { not_admitted, .. } => format!("active without {not_admitted}"),
             SubscriptionFact::Failed { error, .. } => format!("failed: {error:?}"),
             SubscriptionFact::Ended { end, .. } => format!("ended: {end:?}"),
@@ -280,6 +281,6 @@ fn mediator_learns_of_subscriptions_that_an_e42_xapp_has_no_right_to() {
         ran_function_id: FUNCTION,
         details: RicSubscriptionDetails { event_trigger_definition: b"t".into(), actions: vec![action].into() },
     }));
-    let refused = (Some("e42:1".into()), "refused: NotAllowed".to_owned());
+    let refused = (Some("e42:1".into()), "not allowed: no right `read` to it".to_owned());
     assert_eq!(calls.lock().unwrap().subscriptions, [refused]);
 }

@@ -8,7 +8,8 @@ use e2::topology::UeChange;
 use e2::topology::{RanDatabase, RanEvent, UeName, UeRef};
 use e2::{
     ConnectionOutcome, ConnectionUpdate, Consumer, ConsumerIdentity, Controller, EndedControl, Event, Indication,
-    Misuse, Node, NodeId, RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, Time, XappHost,
+    Lacking, Misuse, Node, NodeId, RequestEvent, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, Time,
+    XappHost,
 };
 use e2ap::{Cause, RanFunctionId, RicActionId, RicControlAckRequest, RicControlRequest, RicRequestId};
 use link::LinkObserver;
@@ -125,6 +126,15 @@ impl<'a> IappEvent<'a> {
             _ => return None,
         })
     }
+}
+
+/// Why a control of another sender was not sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RelayError {
+    /// The sender has no right to it.
+    NotAllowed(Lacking),
+    /// It is invalid.
+    Misuse(Misuse),
 }
 
 /// The context of a call: the commands of an iApp and what it may read.
@@ -319,25 +329,28 @@ impl IappContext<'_> {
     /// controls distinguishes the senders of the app by it.
     ///
     /// # Errors
-    /// When the command is invalid, or the sender has no right to it.
+    /// When the sender has no right to it, or the command is invalid.
     pub fn relay_control_of(
         &mut self,
         sender: ConsumerIdentity,
         node: NodeId,
         control: &RicControlRequest<'_>,
-    ) -> Result<Ticket, Misuse> {
+    ) -> Result<Ticket, RelayError> {
         let function = control.ran_function_id;
-        let is_allowed = match (&sender.rights, self.controller.node(node)) {
-            (Some(rights), Some(of)) => rights.may_control(of, function),
-            _ => true,
+        let allowed = match (&sender.rights, self.controller.node(node)) {
+            (Some(rights), Some(of)) => {
+                let (header, message) = (control.header.to_cow(), control.message.to_cow());
+                rights.may_control(self.controller.ran(), of, function, &header, &message)
+            }
+            _ => Ok(()),
         };
         let own = self.controller.identity(self.consumer).cloned();
         self.controller.introduce(self.consumer, sender);
-        let result = match is_allowed {
-            true => self.relay_control(node, control),
-            false => {
-                self.controller.control_not_allowed(self.now, self.consumer, node, function);
-                Err(Misuse::NotAllowed)
+        let result = match allowed {
+            Ok(()) => self.relay_control(node, control).map_err(RelayError::Misuse),
+            Err(lacking) => {
+                self.controller.control_not_allowed(self.now, self.consumer, node, function, &lacking);
+                Err(RelayError::NotAllowed(lacking))
             }
         };
         if let Some(own) = own {

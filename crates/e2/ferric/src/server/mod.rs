@@ -82,7 +82,7 @@ pub use counters::Counters;
 pub use describe::Describe;
 pub use e2::RequestEvent;
 pub use e42::{DEFAULT_E42_PORT, E42Address, E42Config};
-pub use iapp::{Iapp, IappContext, IappEvent};
+pub use iapp::{Iapp, IappContext, IappEvent, RelayError};
 pub use indication_counts::SubscriptionCounters;
 pub use log_lines::{Host, LogBudget};
 pub(crate) use outbox_level::OutboxLevel;

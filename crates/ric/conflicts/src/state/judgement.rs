@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ferric::e2::content::Amount;
+
 use super::{Asked, Grant, State};
 use crate::decision::{Conflict, Kind};
 use crate::holders::{Holder, Key, OF_KPI};
-use crate::parameters::Amount;
 use crate::rules::{Merge, Policy, is_for};
 
 /// What the rules say about one parameter.

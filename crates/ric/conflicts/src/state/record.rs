@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ferric::e2::{ConsumerIdentity, Node, XappRights};
+use ferric::e2::{ConsumerIdentity, Lacking, Node, XappRights};
 use ferric::e2ap::RanFunctionId;
 use serde_json::Value;
 
@@ -62,7 +62,13 @@ impl State {
         }
     }
 
-    pub fn not_allowed(&mut self, identity: Option<&ConsumerIdentity>, node: &Node, function: RanFunctionId) {
+    pub fn not_allowed(
+        &mut self,
+        identity: Option<&ConsumerIdentity>,
+        node: &Node,
+        function: RanFunctionId,
+        lacking: &Lacking,
+    ) {
         self.controls += 1;
         self.counters.refused += 1;
         let Some(audit) = &self.audit else { return };
@@ -74,7 +80,7 @@ impl State {
             ("node", node.global_id.to_string().into()),
             ("settings", Value::from(format!("a control of RAN function {}", function.0))),
             ("decision", "refused".into()),
-            ("reason", "the xApp has no right to control this RAN function of this node".into()),
+            ("reason", lacking.to_string().into()),
         ]);
         audit.record("decision", &fields);
     }

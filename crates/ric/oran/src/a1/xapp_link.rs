@@ -429,7 +429,7 @@ mod tests {
         };
         assert!(!grants_nothing(&of(None)), "without rules it may do everything");
         assert!(grants_nothing(&of(Some(XappRights::default()))));
-        let read = vec![Grant { nodes: Selection::All, functions: Selection::All }];
+        let read = vec![Grant::new(Selection::All, Selection::All)];
         assert!(!grants_nothing(&of(Some(XappRights { read, control: Vec::new() }))));
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use ferric::e2::{Lacking, Misuse};
+use ferric::e2::Misuse;
 use ferric::e2ap::Version;
 use ferric::link::Class;
-use ferric::server::IappContext;
+use ferric::server::{IappContext, RelayError};
 use log_lines::{Host, escaped};
 use rmr::{Header, Message, MessageType, NO_SUBSCRIPTION, TableEvent, TableText, TableUpdate};
 use tracing::{info, warn};
@@ -271,9 +271,9 @@ impl Messaging {
                 (None, _) => Err(Refusal::Misuse(Misuse::UnknownNode)),
                 (Some((node, _)), Ok(())) => {
                     let sent = ric.relay_control_of(self.access.identity(sender), node, request);
-                    sent.map_err(|misuse| match misuse {
-                        Misuse::NotAllowed => Refusal::Right { sender, lacking: Lacking::Control },
-                        other => Refusal::Misuse(other),
+                    sent.map_err(|error| match error {
+                        RelayError::NotAllowed(lacking) => Refusal::Right { sender, lacking },
+                        RelayError::Misuse(misuse) => Refusal::Misuse(misuse),
                     })
                 }
             };

@@ -29,9 +29,8 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Right { sender, lacking } => write!(
                 f,
-                "the xApp at {sender} has no right `{}` to it; to permit it, add the grant to `[[xapp_rights]]` with rmr = \"{sender}\" or \
-                 the name of the xApp",
-                lacking.name()
+                "the xApp at {sender} has {lacking}; to permit it, add the grant to `[[xapp_rights]]` with rmr = \"{sender}\" or the name \
+                 of the xApp"
             ),
             Refusal::Quota(exceeded) => exceeded.fmt(f),
             Refusal::Endpoints(why) => f.write_str(why),

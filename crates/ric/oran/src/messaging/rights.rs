@@ -182,7 +182,7 @@ mod tests {
     fn first_rule_that_names_the_sender_decides() {
         let rights = |name: &str| {
             let nodes = [name.to_owned()].into_iter().collect();
-            Arc::new(XappRights { read: vec![Grant { nodes, functions: Selection::All }], control: Vec::new() })
+            Arc::new(XappRights { read: vec![Grant::new(nodes, Selection::All)], control: Vec::new() })
         };
         let rule = |peer: &str, name: &str| RmrEntry { peer: peer.parse().unwrap(), rights: rights(name) };
         let mut access = Access::default();

@@ -10,7 +10,7 @@ mod records;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use ferric::e2::{Lacking, Misuse, SubscriptionSpec};
+use ferric::e2::{Lacking, Misuse, Right, SubscriptionSpec};
 use ferric::e2ap::{RanFunctionId, RicActionId, RicRequestId};
 use ferric::server::IappContext;
 use log_lines::{Host, escaped};
@@ -107,7 +107,7 @@ impl Messaging {
         if rights.as_ref().is_none_or(|rights| !(rights.read.is_empty() && rights.control.is_empty())) {
             return Ok(());
         }
-        let refusal = Refusal::Right { sender, lacking: Lacking::Read };
+        let refusal = Refusal::Right { sender, lacking: Lacking { right: Right::Read, what: None } };
         let asked = AskedShare { sender, by, share: "", node: meid, function, actions, rights: rights.as_deref() };
         self.audit.asked(&asked, Some(&refusal.to_string()));
         Err(refusal)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ferric::e2::{NodeId, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket};
+use ferric::e2::{NodeId, SubscribeError, SubscriptionEnd, SubscriptionId, SubscriptionSpec, Ticket, XappRights};
 use ferric::e2ap::{Cause, CauseMisc, RanFunctionId, RicActionId, RicRequestId};
 use ferric::server::IappContext;
 use log_lines::Host;
@@ -100,8 +100,8 @@ impl Messaging {
         ric: &IappContext<'_>,
     ) -> Result<(), Refusal> {
         let (Some(rights), Some(node)) = (self.access.rights_of(sender), ric.node(node)) else { return Ok(()) };
-        let kinds = spec.actions.iter().map(|action| action.kind);
-        rights.may_subscribe(node, function, kinds).map_err(|lacking| Refusal::Right { sender, lacking })
+        let allowed = rights.may_subscribe(ric.ran(), node, function, spec);
+        allowed.map_err(|lacking| Refusal::Right { sender, lacking })
     }
 
     /// Refuses what there is no room for.
@@ -437,9 +437,10 @@ impl Messaging {
             let Some(node) = ric.node(merged.node) else { continue };
             let mut ended = Vec::new();
             for Holder { owner: Owner { sender, .. }, .. } in &merged.holders {
-                let kinds = merged.spec.actions.iter().map(|action| action.kind);
                 let rights = self.access.rights_of(*sender);
-                if rights.is_some_and(|rights| rights.may_subscribe(node, merged.function, kinds).is_err()) {
+                let lacks =
+                    |rights: &XappRights| rights.may_subscribe(ric.ran(), node, merged.function, &merged.spec).is_err();
+                if rights.as_deref().is_some_and(lacks) {
                     ended.push(*sender);
                 }
             }

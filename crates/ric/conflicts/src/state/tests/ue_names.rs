@@ -2,12 +2,12 @@
 
 use e2sm::common::{AmfUeNgapId, GnbCuUeF1apId, Guami, RanUeId, UeId, UeIdGnb, UeIdGnbDu};
 use e2sm::rc::{Control, ControlAction, Detection, Drx, Revision};
+use ferric::e2::content::ControlModel;
 use ferric::e2::topology::UeName;
 use ferric::e2ap::GnbDuId;
 use per::{Bits, Single};
 
 use super::*;
-use crate::parameters::Model;
 
 const RC: RanFunctionId = RanFunctionId(3);
 const PLMN: e2sm::common::PlmnIdentity = e2sm::common::PlmnIdentity::from_codes(1, 1, 2);
@@ -59,7 +59,7 @@ fn gnb() -> World {
     let mut world = World::new("[[rule]]\nparameter = \"rc/2/1\"\npolicy = \"first\"\nhold_ms = 1000");
     for node in [cu_cp(), du()] {
         world.ran.update_node(node.id, node.global_id, &node.components);
-        let model = Model::Rc(Detection::configured(Revision::V1_03));
+        let model = ControlModel::Rc(Detection::configured(Revision::V1_03));
         world.state.models.insert((node.id, RC), Some(model));
     }
     world

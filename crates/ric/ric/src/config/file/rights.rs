@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use ferric::e2::{FunctionName, Grant, Selection, XappRights};
+use ferric::e2::{FunctionName, Grant, GrantLimits, Selection, XappRights};
 use ferric::e2ap::RanFunctionId;
 use ferric::server::{NodeEntry, Rights, XappEntry};
+use ids::PlmnIdentity;
 use settings::reference::names;
 use settings::{Element, Table, TableKeys};
 
@@ -67,7 +68,7 @@ pub(super) fn e42_rights(file: &Table<'_>) -> Result<Option<XappRights>, ConfigE
 
 fn xapp_rights(table: &Table<'_>) -> Result<XappRights, ConfigError> {
     let grants = |key| -> Result<Vec<Grant>, ConfigError> {
-        table.tables(key, &GRANT, MAX_ENTRIES)?.iter().map(grant).collect()
+        table.tables(key, &GRANT, MAX_ENTRIES)?.iter().map(|table| grant(table, key)).collect()
     };
     Ok(XappRights { read: grants("read")?, control: grants("control")? })
 }
@@ -93,7 +94,7 @@ fn nodes(table: &Table<'_>) -> Result<Selection<String>, ConfigError> {
     Ok(if is_all { Selection::All } else { names.into_iter().map(str::to_owned).collect() })
 }
 
-fn grant(table: &Table<'_>) -> Result<Grant, ConfigError> {
+fn grant(table: &Table<'_>, right: &str) -> Result<Grant, ConfigError> {
     let expected = "OIDs, ids without quotes, or \"*\"";
     let elements = table.elements("functions", MAX_ENTRIES, expected)?;
     let mut functions = Vec::new();
@@ -110,7 +111,23 @@ fn grant(table: &Table<'_>) -> Result<Grant, ConfigError> {
         }
     }
     let functions = if is_all { Selection::All } else { functions.into_iter().collect() };
-    Ok(Grant { nodes: nodes(table)?, functions })
+    let mut grant = Grant::new(nodes(table)?, functions);
+    grant.limits = limits(table)?;
+    if right == "read" && grant.limits.parameters.is_some() {
+        return Err(table.invalid("parameters", "is of controls: grants of `read` have no parameters"));
+    }
+    Ok(grant)
+}
+
+/// Reads what of the functions is granted.
+fn limits(table: &Table<'_>) -> Result<GrantLimits, ConfigError> {
+    let plmns = table.parsed_texts::<PlmnIdentity>("plmns", MAX_ENTRIES, "PLMNs such as \"00101\"")?;
+    Ok(GrantLimits {
+        parameters: table.parsed_texts("parameters", MAX_ENTRIES, "paths such as \"rc/3/1\"")?,
+        ues: table.parsed_texts("ues", MAX_ENTRIES, "UEs such as \"amf:17\"")?,
+        plmns: plmns.map(|plmns| plmns.into_iter().collect()),
+        slices: table.parsed_texts("slices", MAX_ENTRIES, "S-NSSAIs such as \"1\" or \"1-00000a\"")?,
+    })
 }
 
 /// Reads the RAN functions that xApps see over E42.
@@ -175,7 +192,7 @@ mod tests {
         assert_eq!((nodes[1].certificate.as_str(), &nodes[1].node_ids), ("any.example", &Selection::All));
         let xapps = config.server.rights.xapps.unwrap();
         let functions = [FunctionName::Oid("1.3.6.1.4.1.53148.1.2.2.2".into()), FunctionName::Id(RanFunctionId(3))];
-        assert_eq!(xapps[0].rights.read, [Grant { nodes: Selection::All, functions: functions.into_iter().collect() }]);
+        assert_eq!(xapps[0].rights.read, [Grant::new(Selection::All, functions.into_iter().collect())]);
         assert!(xapps[0].rights.control.is_empty());
         assert_eq!(xapps[1].rights.control[0].functions, Selection::All);
         let e42 = config.server.e42.unwrap();
@@ -229,6 +246,33 @@ mod tests {
         assert!(error("e42_functions = [2, 4096]").contains("4096 is out of range 0 to 4095"));
         assert!(error("e42_functions = [\"kpm\"]").contains("`kpm` is not a function"));
         assert!(error("e42_functions = [2, \"*\"]").contains("`*` is not a function"));
+    }
+
+    #[test]
+    fn limits_of_grants_are_read() {
+        let xapps = |right: &str, limits: &str| {
+            let text = format!(
+                "[[xapp_rights]]\ncertificate = \"a\"\n{right} = [{{ nodes = [\"*\"], functions = [\"*\"], {limits} }}]"
+            );
+            RicConfig::from_toml(&text).map(|config| config.server.rights.xapps.unwrap()[0].rights.clone())
+        };
+        let limits =
+            r#"parameters = ["rc/3/1", "slice"], ues = ["amf:17"], plmns = ["00101"], slices = ["1", "2-00000a"]"#;
+        let read = xapps("control", limits).unwrap().control[0].limits.clone();
+        let patterns: Vec<_> = read.parameters.unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(patterns, ["rc/3/1", "slice"]);
+        assert_eq!(read.ues.unwrap(), ["amf:17".parse().unwrap()]);
+        assert_eq!(read.plmns.unwrap(), ["00101".parse().unwrap()].into_iter().collect());
+        assert_eq!(read.slices.unwrap(), ["1".parse().unwrap(), "2-00000a".parse().unwrap()]);
+        let nothing = xapps("read", "ues = []").unwrap().read[0].limits.clone();
+        assert_eq!((nothing.ues, nothing.slices), (Some(Vec::new()), None), "an empty list permits nothing");
+        let error = |right: &str, limits: &str| xapps(right, limits).unwrap_err().to_string();
+        assert!(error("read", "parameters = [\"rc/3\"]").contains("grants of `read` have no parameters"));
+        assert!(error("control", "parameters = [\"rrc/3\"]").contains("a parameter is a path such as rc/2/6"));
+        assert!(error("control", "ues = [\"imsi:1\"]").contains("not a UE: use amf:N"));
+        assert!(error("control", "slices = [\"1-0\"]").contains("an S-NSSAI is SST"));
+        assert!(error("control", "plmns = [\"1\"]").contains("plmns"));
+        assert!(error("control", "slice = [\"1\"]").contains("unknown key `slice`; did you mean `slices`?"));
     }
 
     #[test]

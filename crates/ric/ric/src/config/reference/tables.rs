@@ -321,13 +321,33 @@ pub(in crate::config) const E42_RIGHTS_KEYS: [Key; 2] = [
     ),
 ];
 
-pub(in crate::config) const GRANT_KEYS: [Key; 2] = [
+pub(in crate::config) const GRANT_KEYS: [Key; 6] = [
     key("nodes", Values::Other("list of texts"), required("[\"*\"]"), "node ids, as logged; `\"*\"`: all nodes"),
     key(
         "functions",
         Values::Other("list of texts and integers"),
         required("[\"*\"]"),
         "object identifiers (text) or RAN function ids (0 to 4095); `\"*\"`: all functions",
+    ),
+    key(
+        "parameters",
+        Values::Other("list of paths"),
+        absent("all", "[\"rc/3/1\", \"slice/dl\"]"),
+        "in `control`: what its controls, policies and inserts may set, as in [conflicts](conflicts.md#parameters): \
+         `rc/STYLE/ACTION` with all below it; `*` is any part",
+    ),
+    key(
+        "ues",
+        Values::Other("list of UEs"),
+        absent("all", "[\"amf:17\"]"),
+        "the UEs, each by one of its identities ([UEs and parameters](tls.md#ues-and-parameters))",
+    ),
+    key("plmns", Values::Other("list of PLMNs"), absent("all", "[\"00101\"]"), "the networks of the UEs"),
+    key(
+        "slices",
+        Values::Other("list of S-NSSAIs"),
+        absent("all", "[\"1-00000a\"]"),
+        "the slices of the UEs, of which a UE has one; one without an SD is all slices of its SST",
     ),
 ];
 

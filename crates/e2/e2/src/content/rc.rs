@@ -13,7 +13,6 @@ use e2sm::rc::{
     RanParameterItem, RanParameterList, RanParameterStructure, RanParameterValue, RanParameterValueType,
     RicControlActionId,
 };
-use ferric::e2::topology::UeName;
 use per::List;
 
 use super::{Amount, Content, Setting, TargetUe, Unreadable, Visit, joined};
@@ -104,8 +103,7 @@ impl Target {
         if matches!(ue, UeId::GnbDu(id) if id.gnb_cu_ue_f1ap_id.0 == 0) {
             return Target::default();
         }
-        let ue = TargetUe { text: format!("ue {}", e2sm::ue_name(ue)), names: UeName::all_of(ue) };
-        Target { ue: Some(Arc::new(ue)), others: String::new() }
+        Target { ue: Some(Arc::new(TargetUe::of(ue))), others: String::new() }
     }
 
     fn of_others(others: String) -> Self {

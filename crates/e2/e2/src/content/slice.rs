@@ -1,10 +1,13 @@
 //! SLICE: shares and rates of slices, their schedulers, and the association of UEs.
 
+use std::sync::Arc;
+
 use e2sm::Wire;
 use e2sm::slice::{ControlMessage, DirectionSlices, NvsParameters, Parameters};
 use per::List;
 
-use super::{Amount, Content, Setting, Unreadable, Visit};
+use super::{Amount, Content, Setting, TargetUe, Unreadable, Visit};
+use crate::topology::UeName;
 
 const SHARE: &str = "share";
 const RATE: &str = "Mbit/s";
@@ -25,8 +28,10 @@ pub(super) fn walk(wire: Wire, header: &[u8], message: &[u8], visit: Visit<'_>) 
         }
         ControlMessage::Associate(ues) => {
             for ue in ues.iter() {
-                let scope = format!("rnti {}", ue.rnti);
-                visit(Setting::new("slice/association".to_owned(), scope, None));
+                let names = vec![UeName::Rnti { rnti: ue.rnti, cell: None }];
+                let ue = Some(Arc::new(TargetUe { text: format!("rnti {}", ue.rnti), names }));
+                let parameter = "slice/association".to_owned();
+                visit(Setting { parameter, ue, scope: String::new(), amount: None });
             }
         }
     }
