@@ -241,8 +241,8 @@ fn xapp_over_rmr_is_held_to_its_actions_and_ues() {
     );
 }
 
-/// The AMF-UE-NGAP-ID of the first UE that the emulated core has assigned.
-const FIRST_UE: i64 = (0xe00 << 16) + 1;
+/// The AMF-UE-NGAP-ID of the first UE, by the emulated core.
+const FIRST_UE: i64 = 0xe00 << 16;
 
 /// A long DRX cycle for a UE of the network.
 fn drx_of(amf_ue_ngap_id: i64) -> (Vec<u8>, Vec<u8>) {
