@@ -194,12 +194,14 @@ fn ues_of_controls_are_limited_by_any_of_their_identities() {
     assert!(may_control(&ues(&["amf:7"]), &handover(ue_of(PLMN, 7, &[99]))).is_err());
     assert!(may_control(&ues(&["amf:7"]), &handover(ue_of(OTHER_PLMN, 7, &[70]))).is_err());
     // more names than are read
-    let mut many = ue(7);
-    if let UeId::Gnb(id) = &mut many {
-        let e1ap = GnbCuCpUeE1apIdItem { gnb_cu_cp_ue_e1ap_id: GnbCuCpUeE1apId(1) };
-        id.gnb_cu_cp_ue_e1ap_id_list = Some(vec![e1ap; 9].into());
-    }
-    assert!(may_control(&ues(&["amf:7", "e1ap:1"]), &handover(many)).is_err());
+    let UeId::Gnb(id) = ue(5) else { panic!("a gNB's") };
+    let e1ap = GnbCuCpUeE1apIdItem { gnb_cu_cp_ue_e1ap_id: GnbCuCpUeE1apId(1) };
+    let with_names = |count| {
+        let names = Some(vec![e1ap.clone(); count].into());
+        handover(UeId::Gnb(Single::from(UeIdGnb { gnb_cu_cp_ue_e1ap_id_list: names, ..(*id).clone() })))
+    };
+    assert_eq!(may_control(&ues(&["amf:5", "e1ap:1"]), &with_names(8)), Ok(()));
+    assert!(may_control(&ues(&["amf:5", "e1ap:1"]), &with_names(9)).is_err());
 }
 
 #[test]
