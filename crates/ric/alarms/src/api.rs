@@ -83,7 +83,7 @@ impl MessageAlarm {
 
 fn problem(error: RaiseError) -> Problem {
     match error {
-        RaiseError::TooMany(_) => Problem::unavailable(error.to_string()),
+        RaiseError::TooMany(_) | RaiseError::TooManyDefinitions => Problem::unavailable(error.to_string()),
         error => Problem::unprocessable(error.to_string()),
     }
 }

@@ -96,7 +96,7 @@ impl Watch {
         match self.alarms.raise(alarm, Instant::now()) {
             // the loss itself is in the log
             Ok(()) | Err(RaiseError::TooMany(_)) => {}
-            Err(error) => warn!("cannot raise alarm {problem} for {of}: {error}"),
+            Err(error) => warn!("cannot raise the alarm of problem {problem} for {of}: {error}"),
         }
     }
 
@@ -135,7 +135,7 @@ pub(crate) fn set_xapp_fault(alarms: &Alarms, is_started: bool, name: &str, faul
         Some(fault) => {
             alarm.additional_info = fault.chars().take(256).collect();
             if let Err(error) = alarms.raise(alarm, Instant::now()) {
-                warn!("cannot raise alarm {problem} for {name}: {error}");
+                warn!("cannot raise the alarm of problem {problem} for {name}: {error}");
             }
         }
         None => alarms.clear(&alarm, Instant::now()),

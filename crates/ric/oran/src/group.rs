@@ -122,6 +122,10 @@ pub(crate) fn nodes(entries: &dyn SharedEntries) -> impl Iterator<Item = (String
     })
 }
 
+/// Why [`SharedEntries`] do not take a change of a short entry, and what to do, for logs and answers.
+pub(crate) const NO_ROOM: &str =
+    "as many changes as may wait for the store of the RICs: check that this RIC reaches it (--peers)";
+
 /// Removes what a RIC that is gone has shared of itself and of its nodes. One that was only cut off shares it again.
 pub fn forget_ric(entries: &dyn SharedEntries, name: &str) {
     let mut is_complete = true;
@@ -132,6 +136,8 @@ pub fn forget_ric(entries: &dyn SharedEntries, name: &str) {
     }
     is_complete &= entries.remove(&format!("{RIC}{name}"));
     if !is_complete {
-        tracing::warn!("what RIC {name}, which is gone, has shared remains: too many changes wait");
+        tracing::warn!(
+            "RIC {name} is gone, but RICs still list it and its nodes, until these set up or it starts again: {NO_ROOM}"
+        );
     }
 }

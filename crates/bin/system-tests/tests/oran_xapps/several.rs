@@ -468,8 +468,12 @@ fn redis_is_away_for(time: Duration) {
     let (mut connection, mut seen) = (xapp.accept(), HashSet::new());
     group.list(1);
     let line = format!("store={} map=\"ferric-xapps\"", redis.url());
-    let lines =
-        || log().lines().filter(|text| text.contains("cannot reach what RICs share") && text.contains(&line)).count();
+    let lines = || {
+        log()
+            .lines()
+            .filter(|text| text.contains("cannot reach the store of what RICs share") && text.contains(&line))
+            .count()
+    };
     let (before, begun) = (lines(), Instant::now());
     redis.kill();
     eventually("the RICs notice it", || lines() == before + 3);
