@@ -235,9 +235,12 @@ pub(crate) struct AlarmSources {
 #[derive(Debug)]
 pub struct OranHost {
     rest: Option<rest::Server>,
+    #[cfg_attr(not(feature = "rest"), expect(dead_code, reason = "it manages xApps until it is dropped"))]
     manager: Option<Manager>,
     messaging: Option<MessagingHandle>,
+    #[cfg_attr(not(feature = "rest"), expect(dead_code, reason = "others have weak references to them"))]
     alarms: Option<Alarms>,
+    #[cfg_attr(not(feature = "rest"), expect(dead_code, reason = "it sends alarms until it is dropped"))]
     alert_manager: Option<AlertManager>,
 }
 
