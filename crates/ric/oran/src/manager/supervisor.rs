@@ -107,11 +107,14 @@ impl Supervisor {
         let mut surroundings = Surroundings { guard: &mut self.guard, cgroup, log: &self.log };
         for (name, xapp) in &mut self.xapps {
             if let Some(replies) = xapp.step(now, self.bus.as_deref(), &mut surroundings) {
-                replies.into_iter().for_each(|reply| reply.send(Ok(Response::no_content())));
-                removed.push(name.clone());
+                removed.push((name.clone(), replies));
             }
         }
-        removed.iter().for_each(|name| self.forget(name));
+        for (name, replies) in removed {
+            // who is answered finds nothing of it
+            self.forget(&name);
+            replies.into_iter().for_each(|reply| reply.send(Ok(Response::no_content())));
+        }
         self.report_faults();
         // what does not run any more is no destination of messages
         let is_registered = |name: &String| self.registry.of(name).any(|(_, of)| of.host.is_none());
