@@ -17,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::e2_manager;
+use crate::names::ran_name;
 use ferric::e2::Node;
-use ferric::e2ap::Version;
+use ferric::e2ap::{GlobalE2NodeId, Version};
 
 /// Called with the key of an entry that another RIC has changed, on a thread of the entries: it must not block.
 pub type EntryObserver = Box<dyn Fn(&str) + Send>;
@@ -120,6 +121,15 @@ pub(crate) fn nodes(entries: &dyn SharedEntries) -> impl Iterator<Item = (String
         let entry = serde_json::from_slice(&content).ok()?;
         Some((key.strip_prefix(NODE)?.to_owned(), entry))
     })
+}
+
+/// Says of a node whether another RIC of the group serves it.
+pub fn served_elsewhere(group: &GroupConfig) -> impl Fn(&GlobalE2NodeId) -> bool + Send + use<> {
+    let GroupConfig { name, entries, .. } = group.clone();
+    move |node| {
+        let entry = read::<NodeEntry>(&*entries, &format!("{NODE}{}", ran_name(node)));
+        entry.is_some_and(|entry| entry.ric != name)
+    }
 }
 
 /// Why [`SharedEntries`] do not take a change of a short entry, and what to do, for logs and answers.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use alarms::AlertManagerConfig;
-use alarms::{Alarms, AlertManager, WeakAlarms};
+use alarms::{Alarms, AlertManager, ServedElsewhere, WeakAlarms};
 use ferric::link::{self, Address};
 use ferric::server::Server;
 use oran::group::GroupConfig;
@@ -129,6 +129,7 @@ impl OranSetup {
     /// Adds the services to a RIC, and serves. With a group, xApps reach the nodes of all its RICs.
     pub fn start(self, server: &mut Server, group: Option<GroupConfig>) -> Result<OranHost, ferric::Error> {
         let entries = group.as_ref().map(|group| Arc::clone(&group.entries));
+        let elsewhere = group.as_ref().map(|group| Box::new(oran::group::served_elsewhere(group)) as ServedElsewhere);
         let with_group = |setup: MessagingSetup| match group {
             Some(group) => setup.with_group(group),
             None => setup,
@@ -138,7 +139,7 @@ impl OranSetup {
         let alarms = has_alarms.then(|| Alarms::new(server.log_budget()));
         let mut alert_manager = None;
         if let Some(alarms) = &alarms {
-            alarms::add_to(server, alarms, self.outbox_octets)?;
+            alarms::add_to(server, alarms, self.outbox_octets, elsewhere)?;
             let failed = |source| ferric::Error::System { what: "send alarms to an alert manager", source };
             let started = self.alert_manager.map(|config| AlertManager::start(config, alarms));
             alert_manager = started.transpose().map_err(failed)?;

@@ -295,6 +295,39 @@ fn rights_by_rest_are_those_of_each_ric() {
 }
 
 #[test]
+fn alarm_of_a_lost_node_is_cleared_when_another_ric_serves_it() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let member = Member::start(&redis, 0);
+    let definition = json!({ "alarmId": 8006, "alarmText": "gNB lost", "eventType": "Communication error" });
+    member.rest.request("POST", "/ric/v1/alarms/define", json!({ "alarmdefinitions": [definition] })).expect(200);
+    let actions = |actions: &[&str]| {
+        member.rest.eventually("/ric/v1/alarms/history", |all| {
+            all.as_array().unwrap().iter().map(|one| one["AlarmAction"].as_str().unwrap()).eq(actions.iter().copied())
+        })
+    };
+    let (key, path) = (format!("node/{NODE}"), format!("/v1/nodeb/{NODE}"));
+    let of_other = json!({ "ric": "other", "e2ap": 2, "identity": {}, "info": {} }).to_string();
+    let ran = TestRan::start(&member.ric.e2, ran_config());
+    member.rest.eventually(&path, |_| true);
+    drop(ran);
+    actions(&["RAISE"]);
+    share(&redis, &key, &of_other);
+    let history = actions(&["RAISE", "CLEAR"]);
+    assert_eq!(history[1]["identifyingInfo"], "gnb-00101-e00", "{history}");
+    // it has moved before its loss is noticed here
+    let ran = TestRan::start(&member.ric.e2, ran_config());
+    let is_own = || redis.command(&["HGET", ENTRIES, &key]).contains(&member.name);
+    eventually("the node is back", is_own);
+    share(&redis, &key, &of_other);
+    // the copy has it
+    std::thread::sleep(Duration::from_millis(500));
+    drop(ran);
+    member.ric.rest.eventually("/v1/nodes", |nodes| nodes["nodes"] == json!([]));
+    std::thread::sleep(Duration::from_millis(1500));
+    actions(&["RAISE", "CLEAR"]);
+}
+
+#[test]
 fn answers_to_ports_that_do_not_receive_are_bounded() {
     let Some(redis) = Redis::start(&[]) else { return };
     let group = Group::start(&redis);
