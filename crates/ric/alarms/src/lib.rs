@@ -43,7 +43,7 @@ use std::time::Instant;
 
 pub use alarm::{Action, Alarm, Definition, Notification, Severity};
 pub use alert_manager::{AlertManager, AlertManagerConfig};
-pub use api::routes;
+pub use api::{active_route, routes};
 pub use book::{Outlet, RaiseError, Statistics};
 pub use watch::{ServedElsewhere, add_to};
 

@@ -88,6 +88,8 @@ pub(crate) struct OranSetup {
     commands: Option<Commands>,
     alarm_endpoints: Vec<String>,
     alert_manager: Option<AlertManagerConfig>,
+    /// Whether the RIC's own REST, and so its page, shows alarms.
+    shows_alarms: bool,
     /// The bound of an xApp's outbox, for alarms.
     outbox_octets: usize,
 }
@@ -116,8 +118,12 @@ impl OranSetup {
             rest.max_host_percent = config.server.controller.max_host_percent;
             rest
         });
+        #[cfg(feature = "rest")]
+        let shows_alarms = config.rest.is_some();
+        #[cfg(not(feature = "rest"))]
+        let shows_alarms = false;
         let outbox_octets = config.server.link.outbox_octets;
-        OranSetup { messaging, rest, commands, alarm_endpoints, alert_manager, outbox_octets }
+        OranSetup { messaging, rest, commands, alarm_endpoints, alert_manager, shows_alarms, outbox_octets }
     }
 
     /// Whether there is something for xApps.
@@ -135,7 +141,8 @@ impl OranSetup {
             None => setup,
         };
         let messaging = self.messaging.map(|setup| with_group(setup).add_to(server)).transpose()?;
-        let has_alarms = self.rest.is_some() || messaging.is_some() || self.alert_manager.is_some();
+        let has_alarms =
+            self.rest.is_some() || messaging.is_some() || self.alert_manager.is_some() || self.shows_alarms;
         let alarms = has_alarms.then(|| Alarms::new(server.log_budget()));
         let mut alert_manager = None;
         if let Some(alarms) = &alarms {
@@ -252,10 +259,11 @@ impl OranHost {
         self.messaging.as_ref().map(MessagingHandle::address)
     }
 
-    /// The routes by which operators start and stop xApps.
+    /// The routes by which operators start and stop xApps, and see alarms.
     #[cfg(feature = "rest")]
     pub(crate) fn operator_routes(&self) -> Vec<rest::Route> {
-        self.manager.iter().flat_map(Manager::operator_routes).collect()
+        let of_alarms = self.alarms.iter().map(alarms::active_route);
+        self.manager.iter().flat_map(Manager::operator_routes).chain(of_alarms).collect()
     }
 
     /// Replaces the rights of xApps over RMR.
