@@ -234,7 +234,7 @@ impl XappService {
             && ric.allows_line_about(xapp)
         {
             let name = &sender.identity.name;
-            warn!("A1: a message of type {kind} of xApp {} is refused: {}", escaped(name), escaped(&why));
+            warn!("A1: a message of type {kind} of xApp {} is dropped: {}", escaped(name), escaped(&why));
         }
     }
 
