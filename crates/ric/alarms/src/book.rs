@@ -54,7 +54,8 @@ impl fmt::Display for RaiseError {
             RaiseError::Incomplete => f.write_str("managedObjectId and applicationId must not be empty"),
             RaiseError::TooMany(limit) => write!(
                 f,
-                "{limit} alarms are active, as many as may be: clear those that are over, or allow more (POST maxActiveAlarms to /ric/v1/alarms/config)"
+                "{limit} alarms are active, as many as may be: clear those that are over, or allow more (POST maxActiveAlarms \
+                 to /ric/v1/alarms/config)"
             ),
             RaiseError::TooManyDefinitions => {
                 write!(f, "{MAX_DEFINITIONS} problems are defined, as many as may be: use or delete one of them")

@@ -126,7 +126,11 @@ impl VirtualizationApp {
             if !reads {
                 self.agents.serve_due();
             } else if let Err(error) = self.agents.poll(Some(Duration::ZERO)) {
-                warn!(%error, "cannot poll the links to the controllers of tenants, which get nothing; trying again; restart the RIC if it stays");
+                warn!(
+                    %error,
+                    "cannot poll the links to the controllers of tenants, which get nothing; trying again; restart the RIC if \
+                     it stays"
+                );
             }
             has_more = self.process_commands(ric);
             if !has_more {

@@ -116,7 +116,8 @@ impl Controls {
                             node = name,
                             function = function.0,
                             tenant,
-                            "the RRM policies of a tenant stay as they were: cannot send the control: {reason}; replace its share again"
+                            "the RRM policies of a tenant stay as they were: cannot send the control: {reason}; replace its \
+                             share again"
                         );
                     }
                 }
@@ -166,7 +167,8 @@ impl Controls {
                     node = name,
                     function = function.0,
                     tenant,
-                    "the RRM policies of a tenant stay as they were: the base station refuses them: {outcome}; replace its share again"
+                    "the RRM policies of a tenant stay as they were: the base station refuses them: {outcome}; replace its \
+                     share again"
                 );
             }
         }

@@ -173,7 +173,8 @@ impl Messaging {
             for name in names.into_iter().take(MAX_ALARM_ENDPOINTS) {
                 if own.contains(&name) {
                     warn!(
-                        "alarms are not forwarded to {name}: that is this RIC; give the endpoint of an alarm manager (--alarm-endpoint)"
+                        "alarms are not forwarded to {name}: that is this RIC; give the endpoint of an alarm manager \
+                         (--alarm-endpoint)"
                     );
                     continue;
                 }
@@ -217,7 +218,8 @@ impl Messaging {
         if let Some(target) = self.alarms.targets.iter_mut().find(|target| target.endpoint == endpoint) {
             if self.links.log().allow_important(Host::Unknown) {
                 warn!(
-                    "{} alarms wait for {}, which cannot be reached; the newest {MAX_WAITING} are kept; check it (--alarm-endpoint)",
+                    "{} alarms wait for {}, which cannot be reached; the newest {MAX_WAITING} are kept; check it \
+                     (--alarm-endpoint)",
                     target.waiting.len(),
                     target.name
                 );

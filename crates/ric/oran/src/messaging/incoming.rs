@@ -186,7 +186,8 @@ impl Messaging {
                 && self.links.log().allow(Host::Unknown)
             {
                 warn!(
-                    "routes of registered xApps, and of the configuration, are not used: {reason}; correct the message types of the xApps' descriptors, or rmr_routes"
+                    "routes of registered xApps, and of the configuration, are not used: {reason}; correct the message types \
+                     of the xApps' descriptors, or rmr_routes"
                 );
             }
         }

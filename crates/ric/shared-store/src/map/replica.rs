@@ -120,7 +120,13 @@ impl Replica {
         self.shared.state().is_available = false;
         if !std::mem::replace(&mut self.is_logged, true) {
             let (store, map, remedy) = (&self.url, self.name, remedy(error));
-            warn!(%store, map, %error, "cannot reach the store of what RICs share: its copy here is used, and changes wait; retrying; remedy: {remedy}");
+            warn!(
+                %store,
+                map,
+                %error,
+                "cannot reach the store of what RICs share: its copy here is used, and changes wait; retrying; remedy: \
+                 {remedy}"
+            );
         }
     }
 
@@ -276,7 +282,12 @@ impl Replica {
         let entries: BTreeMap<_, _> =
             entries.into_iter().filter_map(|(key, content)| Some((text(key)?, content))).collect();
         if entries.len() > MAX_ENTRIES {
-            warn!(store = %self.url, map = self.name, "{} entries are shared, of which {MAX_ENTRIES} are used: delete those that other programs have written", entries.len());
+            warn!(
+                store = %self.url,
+                map = self.name,
+                "{} entries are shared, of which {MAX_ENTRIES} are used: delete those that other programs have written",
+                entries.len()
+            );
         }
         let known: Vec<_> = self.shared.state().entries.keys().cloned().collect();
         let gone = known.into_iter().filter(|key| !entries.contains_key(key)).map(|key| (key, None));
