@@ -4,10 +4,10 @@ mod peers;
 mod reload;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::audit::{AuditLog, LogConfig};
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use conflicts::{ConflictConfig, ConflictRules};
 use e2ap::e42::E42Version;
 use ferric::Endpoint;
@@ -209,6 +209,12 @@ impl Args {
     }
 }
 
+/// Loads the file that an option or a key of the configuration file names.
+pub fn load<T>(path: Option<&Path>, option: &str, load: fn(&Path) -> Result<T, String>) -> anyhow::Result<Option<T>> {
+    let loaded = path.map(load).transpose();
+    loaded.map_err(|error| anyhow!("the file of {option} cannot be used: {error}; correct it, or name another one"))
+}
+
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let file = args.config.as_deref().map(reload::ConfigFile::read).transpose()?;
     let mut config = file.as_ref().map(reload::ConfigFile::parse).transpose()?.unwrap_or_default();
@@ -258,8 +264,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         config.oran.alert_manager.clone_from(&args.alert_manager);
     }
     config.oran.commands_file = args.xapp_commands.clone().or(config.oran.commands_file.take());
-    let commands = config.oran.commands_file.as_deref().map(::ric::oran_host::Commands::load);
-    config.oran.commands = commands.transpose().map_err(anyhow::Error::msg)?;
+    let commands = config.oran.commands_file.as_deref();
+    config.oran.commands = load(commands, "--xapp-commands or `xapp_commands`", ::ric::oran_host::Commands::load)?;
     if let Some(address) = args.rest {
         match &mut config.rest {
             Some(rest) => rest.address = address,
@@ -333,21 +339,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         None => {}
     }
     args.peers.apply(&mut config, &redis_files)?;
-    config.virtual_networks =
-        args.virtual_networks.as_deref().map(virtualization::Sla::load).transpose().map_err(anyhow::Error::msg)?;
-    config.topology = args
-        .topology
-        .as_deref()
-        .map(virtualization::topology::Topology::load)
-        .transpose()
-        .map_err(anyhow::Error::msg)?;
+    config.virtual_networks = load(args.virtual_networks.as_deref(), "--virtual", virtualization::Sla::load)?;
+    config.topology = load(args.topology.as_deref(), "--topology", virtualization::topology::Topology::load)?;
     if let Some(topology) = &config.topology
         && config.server.e2.contains(&topology.ric)
     {
         bail!("{} is this RIC's own address: give the topology the address of another controller", topology.ric);
     }
     let conflicts_file = args.conflicts.clone().or(config.conflicts_file.take());
-    let rules = conflicts_file.as_deref().map(ConflictRules::load).transpose().map_err(anyhow::Error::msg)?;
+    let rules = load(conflicts_file.as_deref(), "--conflicts or `conflicts`", ConflictRules::load)?;
     let audit_file = args.audit.clone().or(config.audit_file.take());
     let audit = audit_file.as_deref().map(|file| AuditLog::start(LogConfig::new(file))).transpose()?;
     if rules.is_some() || audit.is_some() {

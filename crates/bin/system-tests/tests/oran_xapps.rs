@@ -4,6 +4,8 @@
 //! `FERRIC_RICXAPPFRAME_PYTHON` names a Python interpreter that has `ricxappframe`; scripts/northbound has one. Without it, the
 //! last test says what it did not test.
 
+#[path = "oran_xapps/passed_on.rs"]
+mod passed_on;
 #[path = "oran_xapps/several.rs"]
 mod several;
 

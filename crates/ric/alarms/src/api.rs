@@ -83,7 +83,7 @@ impl MessageAlarm {
 
 fn problem(error: RaiseError) -> Problem {
     match error {
-        RaiseError::TooMany(_) => Problem::unavailable(error.to_string()),
+        RaiseError::TooMany(_) | RaiseError::TooManyDefinitions => Problem::unavailable(error.to_string()),
         error => Problem::unprocessable(error.to_string()),
     }
 }
@@ -126,6 +126,14 @@ pub(crate) fn handle_message(alarms: &Alarms, owner: &str, payload: &[u8]) -> Re
     }
 }
 
+/// Returns the route of the active alarms: one of [`routes`].
+#[must_use]
+pub fn active_route(alarms: &Alarms) -> Route {
+    let operation = Operation::get("/ric/v1/alarms/active", "getActiveAlarms", "The active alarms");
+    let alarms = alarms.clone();
+    Route::new(operation.returns::<Vec<Notification>>("Oldest first."), move |_| Ok(Response::ok(alarms.active())))
+}
+
 /// Returns the routes of the alarm manager.
 #[must_use]
 pub fn routes(alarms: &Alarms) -> Vec<Route> {
@@ -145,11 +153,7 @@ pub fn routes(alarms: &Alarms) -> Vec<Route> {
                 .returns::<()>("It is cleared, or was not active."),
             |alarms, request| change(alarms, request, false),
         ),
-        route(
-            Operation::get("/ric/v1/alarms/active", "getActiveAlarms", "The active alarms")
-                .returns::<Vec<Notification>>("Oldest first."),
-            |alarms, _| Ok(Response::ok(alarms.active())),
-        ),
+        active_route(alarms),
         route(
             Operation::get("/ric/v1/alarms/history", "getAlarmHistory", "What was raised and cleared")
                 .returns::<Vec<Notification>>("Oldest first."),

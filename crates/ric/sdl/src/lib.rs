@@ -67,7 +67,7 @@ use tracing::warn;
 pub use access::{Access, AccessError, AccessList, LineFault, Rights, namespace_of};
 pub use engine::Counts;
 pub use file::FileError;
-pub use handle::{Change, Entries, Handle, Observer};
+pub use handle::{Change, Entries, Handle, NO_ROOM, Observer};
 pub use limits::{Limits, MAX_KEY_OCTETS};
 #[cfg(feature = "redis")]
 pub use remote::RemoteSdl;

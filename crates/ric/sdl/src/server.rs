@@ -17,7 +17,7 @@ use crate::access::AccessList;
 use crate::connection::{Connection, HIGH_WATER, Socket};
 use crate::engine::{Depends, Engine, Session};
 use crate::file::StoreFile;
-use crate::handle::{Change, Entries, Inbox, Job, Observer};
+use crate::handle::{Change, Entries, Inbox, Job, NO_ROOM, Observer};
 use crate::resp::{Replies, Version};
 use crate::store::{Entry, Value};
 
@@ -123,7 +123,9 @@ impl Server {
         loop {
             let timeout = (!self.again.is_empty()).then_some(Duration::ZERO);
             if let Err(source) = self.poll.wait(&mut events, timeout) {
-                error!("the shared data layer is not served any more: cannot wait for events: {source}");
+                error!(
+                    "the shared data layer is not served any more: cannot wait for events: {source}; restart the RIC"
+                );
                 return;
             }
             if is_stopped() {
@@ -185,7 +187,10 @@ impl Server {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
                     if self.log.allow(Host::Unknown) {
-                        warn!("a client of the shared data layer cannot be accepted: {error}");
+                        warn!(
+                            "a client of the shared data layer cannot be accepted: {error}; it waits; raise the limit of open files \
+                             (ulimit -n) if that is it"
+                        );
                     }
                     return;
                 }
@@ -216,7 +221,9 @@ impl Server {
         };
         if let Err(error) = is_ready.and_then(|()| self.poll.add(&socket, self.last, Interest::READ)) {
             if self.log.allow(host) {
-                warn!("a client of the shared data layer at {peer} cannot be served: {error}");
+                warn!(
+                    "the client of the shared data layer at {peer} is disconnected: its socket cannot be waited for: {error}"
+                );
             }
             return;
         }
@@ -295,7 +302,7 @@ impl Server {
     fn do_jobs(&mut self, now_ms: u64) {
         let (jobs, has_refused) = self.inbox.take();
         if has_refused {
-            warn!("the shared data layer was too slow for its own process: changes were refused");
+            warn!("changes of the RIC in the shared data layer are refused: {NO_ROOM}");
         }
         for job in jobs {
             match job {
@@ -387,7 +394,10 @@ impl Server {
         if let Some((key, full)) = full
             && self.log.allow(Host::Local)
         {
-            warn!("the shared data layer has no room for {}: {full}", String::from_utf8_lossy(&key));
+            warn!(
+                "a change of the RIC in the shared data layer is lost: no room for {:?}: {full}",
+                String::from_utf8_lossy(&key)
+            );
         }
     }
 

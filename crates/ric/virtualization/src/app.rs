@@ -126,7 +126,11 @@ impl VirtualizationApp {
             if !reads {
                 self.agents.serve_due();
             } else if let Err(error) = self.agents.poll(Some(Duration::ZERO)) {
-                warn!(%error, "cannot poll the links to the controllers of tenants");
+                warn!(
+                    %error,
+                    "cannot poll the links to the controllers of tenants, which get nothing; trying again; restart the RIC if \
+                     it stays"
+                );
             }
             has_more = self.process_commands(ric);
             if !has_more {
@@ -224,7 +228,10 @@ impl VirtualizationApp {
         let has_slices = functions.iter().any(|(_, model)| matches!(model, Offered::Slice(_)));
         let shared = SharedNode::new(NodeState { has_slices, ..NodeState::new(name.clone(), plmn, sla.clone()) });
         if !functions.iter().any(|(_, model)| matches!(model, Offered::Rrc(_))) && ric.allows_line(node.id) {
-            warn!(node = name, "the base station reports no events of UEs (RRC): tenants do not see any UE of it");
+            warn!(
+                node = name,
+                "the base station reports no events of UEs: tenants do not see any UE of it; let it offer the RRC service model"
+            );
         }
         let mut virtual_nodes = Vec::new();
         for (tenant, agreement) in sla.tenants.iter().enumerate() {
@@ -258,7 +265,11 @@ impl VirtualizationApp {
             if let Err(reason) = added
                 && ric.allows_line(node.id)
             {
-                warn!(node = name, function = id.0, "cannot subscribe: {reason}");
+                warn!(
+                    node = name,
+                    function = id.0,
+                    "cannot subscribe to UEs and slices, which tenants do not see: {reason}"
+                );
             }
         }
         let station = BaseStation {
@@ -277,7 +288,7 @@ impl VirtualizationApp {
     /// Replaces the agreements.
     fn replace_sla(&mut self, next: Sla, ric: &mut IappContext<'_>) {
         if next == *self.sla {
-            return info!("service level agreements: not changed");
+            return info!("service level agreements: the file has those that are in force");
         }
         log(&next);
         let shares: Vec<(f64, f64)> =
@@ -430,7 +441,11 @@ fn observe_tc(id: NodeId, node: &mut BaseStation, subscriptions: &mut Subscripti
         Ok(_) => node.tc.is_subscribed = true,
         Err(reason) if ric.allows_line(id) => {
             let name = &node.shared.lock().name;
-            warn!(node = name, function = function.0, "cannot subscribe: {reason}");
+            warn!(
+                node = name,
+                function = function.0,
+                "cannot subscribe to the state of TC, which tenants cannot change: {reason}"
+            );
         }
         Err(_) => {}
     }
@@ -450,7 +465,7 @@ fn subscribe(
         let added = subscriptions.add(id, function, spec, Some(subscriber.clone()), ric);
         added.map(|admission| admission.map(|admission| subscriber.admission(&admission)))
     } else {
-        Err(format!("{MAX_PHYSICAL} subscriptions to the base station"))
+        Err(format!("{MAX_PHYSICAL} subscriptions to the base station, as many as may be, are active: delete some"))
     };
     match result {
         // the base station answers
@@ -466,7 +481,8 @@ fn subscribe(
             if ric.allows_line(id) {
                 let shared = node.shared.lock();
                 let (node, tenant) = (&shared.name, &shared.sla.tenants[tenant].name);
-                warn!(node, tenant, "cannot subscribe for a tenant: {reason}");
+                let function = function.0;
+                warn!(node, function, tenant, "a subscription of a tenant is refused: {reason}");
             }
             let cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
             node.send(tenant, function, Outgoing::Subscribed { key, answer: Err(cause) });

@@ -56,7 +56,12 @@ impl Controls {
                 if ric.allows_line(id) {
                     let shared = node.shared.lock();
                     let (name, tenant) = (&shared.name, &shared.sla.tenants[tenant].name);
-                    warn!(node = name, tenant, "cannot pass a control on: {misuse}");
+                    warn!(
+                        node = name,
+                        function = function.0,
+                        tenant,
+                        "a control of a tenant is refused: cannot pass it on: {misuse}"
+                    );
                 }
                 if effect != Effect::None {
                     node.shared.lock().tenants[tenant].has_pending_policies = false;
@@ -107,7 +112,13 @@ impl Controls {
                     if ric.allows_line(id) {
                         let shared = node.shared.lock();
                         let (name, tenant) = (&shared.name, &shared.sla.tenants[tenant].name);
-                        warn!(node = name, tenant, "cannot change the RRM policies of a tenant: {reason}");
+                        warn!(
+                            node = name,
+                            function = function.0,
+                            tenant,
+                            "the RRM policies of a tenant stay as they were: cannot send the control: {reason}; replace its \
+                             share again"
+                        );
                     }
                 }
             }
@@ -152,7 +163,13 @@ impl Controls {
             }
             if !is_executed && controller.is_none() && may_log {
                 let (name, tenant) = (&shared.name, &shared.sla.tenants[tenant].name);
-                warn!(node = name, tenant, "the base station does not take the RRM policies of a tenant: {outcome}");
+                warn!(
+                    node = name,
+                    function = function.0,
+                    tenant,
+                    "the RRM policies of a tenant stay as they were: the base station refuses them: {outcome}; replace its \
+                     share again"
+                );
             }
         }
         let Some((controller, request)) = controller else { return };

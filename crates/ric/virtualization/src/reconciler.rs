@@ -191,7 +191,10 @@ pub(crate) fn step_done(node: &mut BaseStation, answer: &ControlOutcome, may_log
     if may_log {
         let shared = node.shared.lock();
         let (name, tenant) = (&shared.name, &shared.sla.tenants[tenant].name);
-        warn!(node = name, tenant, "the base station does not take the slices of a tenant: {answer}");
+        warn!(
+            node = name,
+            tenant, "the slices of a tenant stay as they were: the base station refuses the change: {answer}"
+        );
     }
     if matches!(job, Job::Control { .. }) {
         // back to what the tenant had

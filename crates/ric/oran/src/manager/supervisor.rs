@@ -86,7 +86,10 @@ impl Supervisor {
         for name in names {
             let deployment = Deployment { xapp_name: name.clone(), ..Deployment::default() };
             if let Err(problem) = self.deploy(deployment) {
-                warn!("xApp {name} is not started: {}", problem.detail());
+                warn!(
+                    "xApp {name} is not started with the RIC (start = true): {}; correct it, then `ferric xapps run DESCRIPTOR`",
+                    problem.detail()
+                );
             }
         }
     }
@@ -104,11 +107,14 @@ impl Supervisor {
         let mut surroundings = Surroundings { guard: &mut self.guard, cgroup, log: &self.log };
         for (name, xapp) in &mut self.xapps {
             if let Some(replies) = xapp.step(now, self.bus.as_deref(), &mut surroundings) {
-                replies.into_iter().for_each(|reply| reply.send(Ok(Response::no_content())));
-                removed.push(name.clone());
+                removed.push((name.clone(), replies));
             }
         }
-        removed.iter().for_each(|name| self.forget(name));
+        for (name, replies) in removed {
+            // who is answered finds nothing of it
+            self.forget(&name);
+            replies.into_iter().for_each(|reply| reply.send(Ok(Response::no_content())));
+        }
         self.report_faults();
         // what does not run any more is no destination of messages
         let is_registered = |name: &String| self.registry.of(name).any(|(_, of)| of.host.is_none());
@@ -203,7 +209,9 @@ impl Supervisor {
             return Err(Problem::conflict(format!("the xApp `{name}` runs already: stop it first")));
         }
         if self.registry.of(&name).any(|(_, of)| of.host.is_some()) {
-            return Err(Problem::conflict(format!("an xApp `{name}` has registered that this RIC has not started")));
+            return Err(Problem::conflict(format!(
+                "an xApp `{name}` has registered that this RIC has not started: stop that one, or take another name"
+            )));
         }
         if !self.xapps.contains_key(&name) && self.xapps.len() == MAX_XAPPS {
             return Err(Problem::new(
@@ -247,7 +255,10 @@ impl Supervisor {
             return Err(Problem::conflict(why).with("at", "/messaging/ports"));
         }
         let system = |error: io::Error| {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("its folder cannot be used: {error}"))
+            Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("the folder of xApp `{name}` cannot be used: {error}: let the RIC write there (state_folder)"),
+            )
         };
         // a former one of this name, and its folder, are no more
         self.xapps.remove(&name);
@@ -272,7 +283,11 @@ impl Supervisor {
     fn log_unknown_types(&self, name: &str, messages: &Messages) {
         let unknown = Registry::unknown_types(messages);
         if !unknown.is_empty() && self.log.allow(Host::Unknown) {
-            warn!("xApp {} gets no route for {}: give their numbers", escaped(name), escaped(unknown.join(", ")));
+            warn!(
+                "xApp {} gets no route for messages {}: their types have no known name; give their numbers in its descriptor",
+                escaped(name),
+                escaped(unknown.join(", "))
+            );
         }
     }
 
@@ -324,7 +339,10 @@ impl Supervisor {
         let former = self.registry.register(&app_name, &instance, new)?;
         if self.log.allow(Host::from(host)) {
             match former.filter(|former| former.rmr.as_ref() != Some(&at)).and_then(|former| former.rmr) {
-                Some(before) => warn!("xApp {app_name} ({instance}) is registered at {at} instead of {before}"),
+                Some(before) => warn!(
+                    "xApp {app_name} ({instance}) is registered at {at} in place of {before}, which loses its routes; two xApps need \
+                     different names"
+                ),
                 None => info!("xApp {app_name} ({instance}) is registered at {at}"),
             }
         }
@@ -430,7 +448,8 @@ impl Supervisor {
     pub fn set_log_level(&mut self, name: &str, level: LogLevel) -> Result<(), Problem> {
         let xapp = self.xapps.get_mut(name).ok_or_else(|| not_started(name))?;
         let failed = |error: io::Error| {
-            let detail = format!("cannot write the level of the log of {name}: {error}");
+            let detail =
+                format!("the level of the log of xApp `{name}` cannot be written, and stays as it was: {error}");
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
         };
         xapp.set_log_level(level).map_err(failed)?;
@@ -476,7 +495,10 @@ impl Supervisor {
             return fixed("/messaging/ports", "ports cannot be changed while it runs");
         }
         xapp.set_config(descriptor).map_err(|error| {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the configuration cannot be written: {error}"))
+            Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("the configuration of xApp `{name}` cannot be written, and stays as it was: {error}"),
+            )
         })?;
         info!("xApp {name} has a new configuration");
         let registration = registration_of(xapp);

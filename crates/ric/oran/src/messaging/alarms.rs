@@ -172,7 +172,10 @@ impl Messaging {
             }
             for name in names.into_iter().take(MAX_ALARM_ENDPOINTS) {
                 if own.contains(&name) {
-                    warn!("alarms are not forwarded to {name}: that is this RIC");
+                    warn!(
+                        "alarms are not forwarded to {name}: that is this RIC; give the endpoint of an alarm manager \
+                         (--alarm-endpoint)"
+                    );
                     continue;
                 }
                 let endpoint = self.links.hold(&name, Purpose::Alarms);
@@ -214,7 +217,12 @@ impl Messaging {
     pub(super) fn endpoint_unreachable(&mut self, endpoint: EndpointId) {
         if let Some(target) = self.alarms.targets.iter_mut().find(|target| target.endpoint == endpoint) {
             if self.links.log().allow_important(Host::Unknown) {
-                warn!("alarms wait for {}, which cannot be reached: {} of them", target.name, target.waiting.len());
+                warn!(
+                    "{} alarms wait for {}, which cannot be reached; the newest {MAX_WAITING} are kept; check it \
+                     (--alarm-endpoint)",
+                    target.waiting.len(),
+                    target.name
+                );
             }
             self.links.release(endpoint, Purpose::Alarms);
             target.endpoint = self.links.hold(&target.name, Purpose::Alarms);

@@ -78,7 +78,12 @@ impl Messaging {
             MessageType::A1_EI_QUERY_ALL | MessageType::A1_EI_CREATE_JOB => {
                 self.enrichment_request(connection, &message, ric);
             }
-            kind => self.complain(connection, &format!("a message of type {kind} has no route here: it is dropped")),
+            kind => self.complain(
+                connection,
+                &format!(
+                    "a message of type {kind} has no route here, and is dropped; give the xApp a route (--rmr-route)"
+                ),
+            ),
         }
     }
 
@@ -88,7 +93,8 @@ impl Messaging {
             && self.links.log().allow(host)
         {
             let from = self.links.endpoint_of(connection).map_or_else(|| host.to_string(), str::to_owned);
-            warn!("xApp at {from}: {}", escaped(what));
+            let noun = if self.is_ric(&from) { "RIC" } else { "xApp" };
+            warn!("{noun} at {from}: {}", escaped(what));
         }
     }
 
@@ -179,7 +185,10 @@ impl Messaging {
             if let TableEvent::Rejected { reason, .. } = event
                 && self.links.log().allow(Host::Unknown)
             {
-                warn!("routes of registered xApps are not used: {reason}");
+                warn!(
+                    "routes of registered xApps, and of the configuration, are not used: {reason}; correct the message types \
+                     of the xApps' descriptors, or rmr_routes"
+                );
             }
         }
     }

@@ -366,7 +366,10 @@ impl Messaging {
             Some((known, version)) if *known == node.id => *version = node.version,
             Some(_) => {
                 if ric.allows_line(node.id) {
-                    warn!("xApps cannot use {}: another node has the name {name}", node.global_id.label());
+                    warn!(
+                        "xApps over RMR cannot use {}: another node has the name {name}; give the nodes different ids",
+                        node.global_id.label()
+                    );
                 }
             }
             None => {

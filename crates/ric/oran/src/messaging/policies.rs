@@ -24,6 +24,8 @@ use crate::a1::{A1, Operation, PolicyLink, PolicyRequest, QUERIES_PER_SECOND, RE
 const MAX_ENDPOINTS: usize = 256;
 /// Octets of all policies that wait for their endpoints.
 const MAX_WAITING_OCTETS: usize = 16 << 20;
+/// Policies that a line about a loss names.
+const MAX_NAMED: usize = 8;
 
 /// A policy type and the id of an instance.
 type PolicyKey = (i32, String);
@@ -141,7 +143,11 @@ impl Messaging {
                 let body = request.encode();
                 let head = header(request.key.0, body.len(), &source);
                 if !links.send_to(outbox.endpoint, &[&head, &body]) && links.log().allow_important(Host::Unknown) {
-                    warn!("A1: policy `{}` of type {} is lost for the xApp at {name}", request.key.1, request.key.0);
+                    warn!(
+                        "A1: policy `{}` of type {} is lost for the xApp at {name}: its outbox is full, as it reads too slowly; let it \
+                         ask for the policies of the type (A1_POLICY_QUERY)",
+                        request.key.1, request.key.0
+                    );
                 }
             }
         }
@@ -154,7 +160,9 @@ impl Messaging {
         if self.table.table().select(MessageType::A1_POLICY_REQUEST, policy_type, "", to).is_err() {
             if self.links.log().allow(Host::Unknown) {
                 info!(
-                    "A1: no route leads to an xApp for policies of type {policy_type}: one that asks for them gets them"
+                    "A1: policy `{}` is not sent over RMR: no route leads to an xApp for policies of type {policy_type}; one that \
+                     asks for them gets them",
+                    request.key.1
                 );
             }
             return;
@@ -165,9 +173,12 @@ impl Messaging {
             if is_full || !is_known && self.policies.outboxes.len() == MAX_ENDPOINTS {
                 if self.links.log().allow_important(Host::Unknown) {
                     warn!(
-                        "A1: policy `{}` of type {policy_type} is lost for the xApp at {name}: {MAX_ENDPOINTS} endpoints, or \
-                         {MAX_WAITING_OCTETS} octets, wait already",
-                        request.key.1
+                        "A1: policy `{}` of type {policy_type} is lost for the xApp at {name}: {} endpoints and {} octets wait, of \
+                         {MAX_ENDPOINTS} and {MAX_WAITING_OCTETS}; remove routes to xApps that are gone, and let it ask for the \
+                         policies of the type (A1_POLICY_QUERY)",
+                        request.key.1,
+                        self.policies.outboxes.len(),
+                        self.policies.waiting_octets
                     );
                 }
                 continue;
@@ -187,7 +198,14 @@ impl Messaging {
         let Some((name, outbox)) = name.and_then(|name| self.policies.outboxes.remove_entry(&name)) else { return };
         self.policies.waiting_octets -= outbox.waiting.values().map(|request| request.octets).sum::<usize>();
         if !outbox.waiting.is_empty() && self.links.log().allow_important(Host::Unknown) {
-            warn!("A1: {} policies are lost for the xApp at {name}: it cannot be reached", outbox.waiting.len());
+            let ids: Vec<_> = outbox.waiting.values().take(MAX_NAMED).map(|request| request.key.1.as_str()).collect();
+            warn!(
+                "A1: {} policies are lost for the xApp at {name}, which cannot be reached: `{}`{}; start it, or remove its route; it \
+                 gets them when it asks for them (A1_POLICY_QUERY)",
+                outbox.waiting.len(),
+                ids.join("`, `"),
+                if outbox.waiting.len() > MAX_NAMED { ", …" } else { "" }
+            );
         }
         self.links.release(outbox.endpoint, Purpose::Policies);
     }
@@ -236,7 +254,11 @@ impl Messaging {
         for (policy_type, body) in answers {
             let head = header(policy_type, body.len(), &local);
             if !self.links.send(connection, &[&head, &body], Class::Keep) {
-                return self.complain(connection, "it does not take all policies that it has asked for");
+                let why = format!(
+                    "policies of type {policy_type} that it has asked for are lost: its outbox is full, as it reads too slowly; let \
+                     it ask again"
+                );
+                return self.complain(connection, &why);
             }
         }
     }

@@ -213,7 +213,11 @@ pub(crate) fn advance(id: NodeId, station: &mut BaseStation, ric: &mut IappConte
             Err(reason) => {
                 if ric.allows_line(id) {
                     let name = &station.shared.lock().name;
-                    warn!(node = name, "cannot change traffic control: {reason}");
+                    warn!(
+                        node = name,
+                        function = function.0,
+                        "traffic control stays as it was: cannot send a change for tenants: {reason}"
+                    );
                 }
                 give_up(station, owner, job, effect, failed(wire, &reason));
             }
@@ -232,7 +236,7 @@ pub(crate) fn acknowledge(station: &mut BaseStation, answer: &ControlOutcome, ma
     station.tc.is_current = true;
     if may_log {
         let name = &station.shared.lock().name;
-        warn!(node = name, "the base station does not take a change of traffic control: {answer}");
+        warn!(node = name, "traffic control stays as it was: the base station refuses a change for tenants: {answer}");
     }
     let failure = match (answer, station.tc_function()) {
         (ControlOutcome::Failed { cause, outcome }, _) => {
