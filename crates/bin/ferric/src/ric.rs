@@ -120,18 +120,21 @@ pub struct Args {
     /// new one continues; 16 are kept. [default: none]
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
-    /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT or unix:PATH, in Redis's
-    /// protocol; see docs/oran-sdl.md. Other than loopback addresses require tokens. Or the Redis server that takes its place:
+    /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT, tls://HOST:PORT or
+    /// unix:PATH, in Redis's protocol; see docs/oran-sdl.md. Other than loopback addresses require tokens or certificates. Or the Redis server that takes its place:
     /// redis://HOST:PORT, redis+sentinel://HOST:PORT,…/NAME or redis+cluster://HOST:PORT,…, with rediss over TLS. [default: none]
     #[arg(long, help_heading = SDL, value_name = "URL", value_parser = sdl_url)]
     sdl: Option<SdlUrl>,
     /// File that keeps the shared data layer. [default: in memory, lost at the end]
     #[arg(long, help_heading = SDL, value_name = "FILE")]
     sdl_file: Option<PathBuf>,
-    /// File of xApps that may use the shared data layer, one per line, `NAME TOKEN RIGHT…`; a right is read:NAMESPACE or
-    /// write:NAMESPACE. [default: everybody may do everything]
+    /// File of xApps that may use the shared data layer, one per line, `NAME TOKEN RIGHT…`, or `NAME certificate:NAME
+    /// RIGHT…`; a right is read:NAMESPACE or write:NAMESPACE. [default: everybody may do everything]
     #[arg(long, help_heading = SDL, value_name = "FILE")]
     sdl_tokens: Option<PathBuf>,
+    /// Clients of the shared data layer at a tls:// address must present a certificate that the CA of --tls-ca has signed.
+    #[arg(long, help_heading = SDL)]
+    sdl_require_certificate: bool,
     #[command(flatten)]
     peers: peers::PeerArgs,
     #[command(flatten)]
@@ -314,9 +317,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     config.sdl_redis = config.sdl_redis.map(|url| url.with_files(&redis_files)).transpose()?;
     let tokens = args.sdl_tokens.clone().or(config.sdl_tokens.take());
+    let has_sdl_options = tokens.is_some() || args.sdl_file.is_some() || args.sdl_require_certificate;
     match &mut config.sdl {
         Some(sdl) => {
             sdl.file = args.sdl_file.clone().or(sdl.file.take());
+            sdl.requires_certificate |= args.sdl_require_certificate;
             if let Some(tokens) = &tokens {
                 sdl.access = sdl::AccessList::load(tokens)?;
                 if rest::is_readable_by_all(tokens) {
@@ -324,11 +329,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 }
             }
         }
-        None if config.sdl_redis.is_some() && (tokens.is_some() || args.sdl_file.is_some()) => {
-            bail!("--sdl-file and --sdl-tokens concern the embedded store, and the shared data layer is a Redis server")
+        None if config.sdl_redis.is_some() && has_sdl_options => {
+            bail!(
+                "--sdl-file, --sdl-tokens and --sdl-require-certificate concern the embedded store, and the shared data layer is \
+                 a Redis server"
+            )
         }
-        None if tokens.is_some() || args.sdl_file.is_some() => {
-            bail!("--sdl-file or --sdl-tokens is given without an address of the shared data layer: give --sdl")
+        None if has_sdl_options => {
+            bail!(
+                "--sdl-file, --sdl-tokens or --sdl-require-certificate is given without an address of the shared data layer: \
+                 give --sdl"
+            )
         }
         None => {}
     }

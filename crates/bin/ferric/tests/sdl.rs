@@ -102,7 +102,7 @@ fn address_that_is_open_to_others_and_options_without_it_are_refused() {
     let with = |more: &[&str]| run(&RIC.iter().chain(more).copied().collect::<Vec<_>>());
     with(&["--sdl", "tcp://0.0.0.0:0"]).complains(1, &["0.0.0.0", "--sdl-tokens"]);
     with(&["--sdl-file", "x"]).complains(1, &["give --sdl"]);
-    with(&["--sdl", "sctp://127.0.0.1:1"]).complains(2, &["TCP or a Unix socket"]);
+    with(&["--sdl", "sctp://127.0.0.1:1"]).complains(2, &["TCP, TLS or a Unix socket"]);
     with(&["--sdl", "tcp://127.0.0.1:0", "--sdl-file", "/tmp"]).complains(1, &["/tmp"]);
     let tokens = File::new("wrong.tokens", b"xapp secret read:x\n");
     with(&["--sdl", "tcp://127.0.0.1:0", "--sdl-tokens", tokens.name()]).complains(1, &["line 1", "a token has"]);
@@ -149,7 +149,7 @@ fn start_on(redis: &Redis) -> (Program, Service) {
 fn options_of_the_embedded_store_and_of_several_rics_are_checked() {
     let ric = |more: &[&str]| run(&[&["ric"], more].concat());
     let with_file = ric(&["--sdl", "redis://127.0.0.1:1", "--sdl-file", "sdl.redb"]);
-    with_file.complains(1, &["--sdl-file and --sdl-tokens concern the embedded store"]);
+    with_file.complains(1, &["--sdl-file, --sdl-tokens and --sdl-require-certificate concern the embedded store"]);
     ric(&["--sdl", "redis+sentinel://127.0.0.1"]).complains(2, &["the name of the primary is missing"]);
     ric(&["--peer-name", "a"]).complains(1, &["without a store: give --peers"]);
     ric(&["--peers", "redis://127.0.0.1:1", "--peer-name", "a b"]).complains(2, &["without white space"]);

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use crate::access::{Access, AccessList, Rights, TokenHash, namespace_of};
+use link::Identity;
+
+use crate::access::{Access, AccessList, Credential, Rights, namespace_of};
 use crate::commands::{self, Call, Command};
 use crate::glob;
 use crate::hub::Hub;
@@ -60,8 +62,10 @@ pub struct Counts {
 pub(crate) struct Session {
     pub number: u64,
     pub rights: Arc<Rights>,
-    /// The token that it has authenticated with.
-    pub token: Option<TokenHash>,
+    /// What it has them by.
+    pub credential: Credential,
+    /// The certificate that it has presented.
+    pub identity: Option<Identity>,
     pub version: Version,
     pub name: Vec<u8>,
     pub channels: BTreeSet<Vec<u8>>,
@@ -91,7 +95,8 @@ impl Session {
         Session {
             number,
             rights,
-            token: None,
+            credential: Credential::Nothing,
+            identity: None,
             version: Version::V2,
             name: Vec::new(),
             channels: BTreeSet::new(),
@@ -99,6 +104,11 @@ impl Session {
             transaction: None,
             is_closing: false,
         }
+    }
+
+    /// Gives it the rights that it has without a token.
+    pub fn identify(&mut self, access: &AccessList) {
+        (self.credential, self.rights) = access.without_token(self.identity.as_ref());
     }
 
     pub fn has_subscriptions(&self) -> bool {

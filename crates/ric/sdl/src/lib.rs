@@ -5,7 +5,8 @@
 //! these libraries use and those of the module, and keeps everything in memory, and durable in one file if it is given one. It is
 //! no Redis: there is one database, and neither lists, hashes, streams nor programs in Lua.
 //!
-//! With the feature `redis`, a real Redis server can take the place of the embedded store (`RemoteSdl`).
+//! With the feature `redis`, a real Redis server can take the place of the embedded store (`RemoteSdl`). With the feature `tls`, it
+//! listens at `tls://` addresses, and certificates give rights.
 //!
 //! # Durability
 //! With a file, the changes of all requests that arrived together are one transaction, and replies and notifications are sent
@@ -54,7 +55,7 @@ mod store;
 
 use std::fmt;
 use std::io;
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,8 +80,13 @@ pub const DEFAULT_PORT: u16 = 6379;
 /// What a shared data layer is started with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Where clients connect: `tcp://` or `unix:`.
+    /// Where clients connect: `tcp://`, `tls://` or `unix:`.
     pub address: Address,
+    /// The certificate of `tls://` addresses, and the CAs of those of clients. Default: none.
+    #[cfg(feature = "tls")]
+    pub tls: Option<link::Tls>,
+    /// Each client presents a certificate. Default: false, so that one may come without; one that is presented is verified.
+    pub requires_certificate: bool,
     /// The file that keeps the store. Default: none; it is lost at the end.
     pub file: Option<PathBuf>,
     /// Who may do what. Default: everybody everything.
@@ -95,19 +101,28 @@ impl Config {
     /// A store in memory, open to all who reach the address.
     #[must_use]
     pub fn new(address: Address) -> Self {
-        Config { address, file: None, access: AccessList::default(), limits: Limits::default(), is_protected: false }
+        Config {
+            address,
+            #[cfg(feature = "tls")]
+            tls: None,
+            requires_certificate: false,
+            file: None,
+            access: AccessList::default(),
+            limits: Limits::default(),
+            is_protected: false,
+        }
     }
 
-    /// Reads the URL of an address: `tcp://HOST:PORT`, whose default port is [`DEFAULT_PORT`], or `unix:PATH`.
+    /// Reads the URL of an address: `tcp://HOST:PORT` or `tls://HOST:PORT`, whose default port is [`DEFAULT_PORT`], or `unix:PATH`.
     ///
     /// # Errors
     /// Why it is none.
     pub fn address(url: &str) -> Result<Address, String> {
         match Address::from_url(url, DEFAULT_PORT).map_err(|error| error.to_string())? {
-            address @ (Address::Tcp { .. } | Address::Unix(_)) => Ok(address),
-            address => {
-                Err(format!("clients of the shared data layer connect over TCP or a Unix socket, not to {address}"))
-            }
+            address @ (Address::Tcp { .. } | Address::Tls { .. } | Address::Unix(_)) => Ok(address),
+            address => Err(format!(
+                "clients of the shared data layer connect over TCP, TLS or a Unix socket, not to {address}"
+            )),
         }
     }
 }
@@ -118,8 +133,12 @@ impl Config {
 pub enum Error {
     /// The address is not available.
     Bind(Address, io::Error),
-    /// Other hosts can reach the address, and xApps have no tokens.
+    /// Other hosts can reach the address, and neither tokens nor certificates are required.
     Open(Address),
+    /// There is no certificate for a `tls://` address, or TLS is not built in.
+    NoCredentials(Address),
+    /// Certificates are required at an address without TLS, or have rights there.
+    Plain(Address),
     /// The file cannot be used.
     File(FileError),
     /// A resource of the system is not available.
@@ -133,7 +152,16 @@ impl fmt::Display for Error {
             Error::Open(address) => write!(
                 f,
                 "the shared data layer at {address} could be read and written by every host that reaches it: give tokens \
-                 (--sdl-tokens), or a loopback address"
+                 (--sdl-tokens), require certificates (--sdl-require-certificate, over TLS), or give a loopback address"
+            ),
+            Error::NoCredentials(address) => write!(
+                f,
+                "the shared data layer at {address} has no certificate: give --tls-ca, --tls-cert and --tls-key, or [tls]"
+            ),
+            Error::Plain(address) => write!(
+                f,
+                "the shared data layer at {address} cannot check certificates, which are required or named in the file of tokens: \
+                 give a tls:// address"
             ),
             Error::File(error) => error.fmt(f),
             Error::System(error) => write!(f, "the shared data layer cannot be started: {error}"),
@@ -158,16 +186,22 @@ impl Sdl {
     /// # Errors
     /// If the address or the file cannot be used, or everybody could use the store over a network.
     pub fn start(config: Config, log: LogBudget) -> Result<Self, Error> {
-        if !config.address.is_local() && !config.access.is_restricted() {
+        let has_tls = matches!(config.address, Address::Tls { .. });
+        if !has_tls && (config.requires_certificate || config.access.names_certificates()) {
+            return Err(Error::Plain(config.address));
+        }
+        if !config.address.is_local() && !config.access.is_restricted() && !config.requires_certificate {
             return Err(Error::Open(config.address));
         }
         let mut store = store::Store::new(config.limits.of_store());
         let file = config.file.as_deref().map(|path| file::StoreFile::open(path, &mut store)).transpose();
         let file = file.map_err(Error::File)?;
-        let (listener, address) = listen(&config.address)?;
-        if !address.is_local() && !config.is_protected {
+        let (listener, address) = listen(&config)?;
+        if !address.is_local() && !has_tls && !config.is_protected {
             warn!(
-                "tokens and values of the shared data layer at {address} are not encrypted: use IPsec (ipsec = true)"
+                %address,
+                "unprotected address: tokens and values of the shared data layer are not encrypted; use tls://, or IPsec between \
+                 these hosts and `ipsec = true`"
             );
         }
         let poll = Poll::new().map_err(Error::System)?;
@@ -222,17 +256,28 @@ impl fmt::Debug for Sdl {
     }
 }
 
-fn listen(address: &Address) -> Result<(Listener, Address), Error> {
+fn listen(config: &Config) -> Result<(Listener, Address), Error> {
+    let address = &config.address;
     let failed = |error| Error::Bind(address.clone(), error);
     match address {
         Address::Tcp { host, port } => {
-            let addresses: Vec<_> = (host.as_str(), *port).to_socket_addrs().map_err(failed)?.collect();
-            let listener = std::net::TcpListener::bind(addresses.as_slice()).map_err(failed)?;
-            listener.set_nonblocking(true).map_err(failed)?;
-            let local = listener.local_addr().map_err(failed)?;
+            let (listener, local) = listen_tcp(host, *port).map_err(failed)?;
             let bound = Address::Tcp { host: local.ip().to_string(), port: local.port() };
             Ok((Listener::Tcp(listener), bound))
         }
+        #[cfg(feature = "tls")]
+        Address::Tls { host, port } => {
+            let tls = config.tls.clone().ok_or_else(|| Error::NoCredentials(address.clone()))?;
+            let of_clients = match config.requires_certificate {
+                true => link::ClientCertificates::Required,
+                false => link::ClientCertificates::Optional,
+            };
+            let (listener, local) = listen_tcp(host, *port).map_err(failed)?;
+            let bound = Address::Tls { host: local.ip().to_string(), port: local.port() };
+            Ok((Listener::Tls(listener, tls, of_clients), bound))
+        }
+        #[cfg(not(feature = "tls"))]
+        Address::Tls { .. } => Err(Error::NoCredentials(address.clone())),
         Address::Unix(path) => {
             // a socket that nobody listens at is left of an earlier run
             if std::os::unix::net::UnixStream::connect(path)
@@ -246,4 +291,12 @@ fn listen(address: &Address) -> Result<(Listener, Address), Error> {
         }
         _ => Err(failed(io::ErrorKind::Unsupported.into())),
     }
+}
+
+fn listen_tcp(host: &str, port: u16) -> io::Result<(TcpListener, SocketAddr)> {
+    let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
+    let listener = TcpListener::bind(addresses.as_slice())?;
+    listener.set_nonblocking(true)?;
+    let local = listener.local_addr()?;
+    Ok((listener, local))
 }

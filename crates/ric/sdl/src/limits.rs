@@ -38,6 +38,8 @@ pub struct Limits {
     /// The time limit for the rest of a request of which a part has arrived, and for AUTH where nothing is allowed without.
     /// Default: 10 s.
     pub request_timeout: Duration,
+    /// The time limit for a TLS handshake. Default: 10 s.
+    pub handshake_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -55,6 +57,7 @@ impl Default for Limits {
             max_channels: 1024,
             max_patterns: 16,
             request_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(10),
         }
     }
 }

@@ -36,6 +36,10 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // the type of a handshake record (RFC 8446 5.1)
+            Fault::Type(0x16) => {
+                f.write_str("TLS begins, and this address is plain TCP: connect without TLS, or listen at tls://")
+            }
             Fault::Type(octet) => write!(
                 f,
                 "a request is an array of bulk strings, and begins with `*` or `$`, not with octet {octet:#04x}"

@@ -1,20 +1,25 @@
 //! The event loop: one thread, one epoll instance. A round takes what has arrived of all clients, executes it, makes the changes
 //! durable together, and then sends replies and messages.
 
+#[cfg(feature = "tls")]
+mod handshake;
+
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, ErrorKind};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+#[cfg(feature = "tls")]
+use link::{ClientCertificates, Tls};
 use link::{Events, Interest, Poll, Ticker};
 use log_lines::{Host, LogBudget};
 use tracing::{debug, error, info, warn};
 
-use crate::access::AccessList;
-use crate::connection::{Connection, HIGH_WATER, Socket};
+use crate::access::{AccessList, Credential};
+use crate::connection::{Connection, HIGH_WATER, Received, Socket};
 use crate::engine::{Depends, Engine, Session};
 use crate::file::StoreFile;
 use crate::handle::{Change, Entries, Inbox, Job, Observer};
@@ -39,6 +44,8 @@ const EXPIRED: usize = 10_000;
 pub(crate) enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener, PathBuf),
+    #[cfg(feature = "tls")]
+    Tls(TcpListener, Tls, ClientCertificates),
 }
 
 impl AsFd for Listener {
@@ -46,6 +53,8 @@ impl AsFd for Listener {
         match self {
             Listener::Tcp(listener) => listener.as_fd(),
             Listener::Unix(listener, _) => listener.as_fd(),
+            #[cfg(feature = "tls")]
+            Listener::Tls(listener, ..) => listener.as_fd(),
         }
     }
 }
@@ -140,11 +149,21 @@ impl Server {
         let now_ms = now_ms();
         let mut turn = std::mem::take(&mut self.again);
         let mut has_ticked = false;
+        #[cfg(feature = "tls")]
+        let mut handshakes = handshake::IN_A_ROUND;
         for event in events.iter() {
             match event.token {
                 LISTENER => self.accept(),
                 WAKE => {}
                 TICK => has_ticked = true,
+                #[cfg(feature = "tls")]
+                number if self.is_shaking_hands(number) => {
+                    // it is ready in the next round as well
+                    if handshakes > 0 {
+                        handshakes -= 1;
+                        self.shake_hands(number);
+                    }
+                }
                 number => {
                     // requests that wait come first
                     if event.readable && !turn.contains(&number) {
@@ -170,12 +189,19 @@ impl Server {
     }
 
     fn accept(&mut self) {
+        let of_tcp = |(socket, peer): (TcpStream, SocketAddr)| {
+            let _ = socket.set_nodelay(true); // replies only wait longer without it
+            (Socket::Tcp(socket), Host::from(peer.ip()), peer.to_string())
+        };
+        #[cfg(feature = "tls")]
+        if let Listener::Tls(_, tls, _) = &self.listener {
+            handshake::renew(tls);
+        }
         for _ in 0..ACCEPTED {
             let accepted = match &self.listener {
-                Listener::Tcp(listener) => listener.accept().map(|(socket, peer)| {
-                    let _ = socket.set_nodelay(true); // replies only wait longer without it
-                    (Socket::Tcp(socket), Host::from(peer.ip()), peer.to_string())
-                }),
+                Listener::Tcp(listener) => listener.accept().map(of_tcp),
+                #[cfg(feature = "tls")]
+                Listener::Tls(listener, ..) => listener.accept().map(of_tcp),
                 Listener::Unix(listener, _) => {
                     listener.accept().map(|(socket, _)| (Socket::Unix(socket), Host::Local, "a Unix socket".to_owned()))
                 }
@@ -213,13 +239,26 @@ impl Server {
         let is_ready = match &socket {
             Socket::Tcp(socket) => socket.set_nonblocking(true),
             Socket::Unix(socket) => socket.set_nonblocking(true),
+            #[cfg(feature = "tls")]
+            Socket::Tls(_) => Ok(()),
         };
-        if let Err(error) = is_ready.and_then(|()| self.poll.add(&socket, self.last, Interest::READ)) {
-            if self.log.allow(host) {
-                warn!("a client of the shared data layer at {peer} cannot be served: {error}");
+        #[cfg(feature = "tls")]
+        let is_ready = is_ready.and_then(|()| self.protect(socket));
+        #[cfg(not(feature = "tls"))]
+        let is_ready = is_ready.map(|()| socket);
+        let added = is_ready.and_then(|socket| {
+            self.poll.add(&socket, self.last, Interest::READ)?;
+            Ok(socket)
+        });
+        let socket = match added {
+            Ok(socket) => socket,
+            Err(error) => {
+                if self.log.allow(host) {
+                    warn!("a client of the shared data layer at {peer} cannot be served: {error}");
+                }
+                return;
             }
-            return;
-        }
+        };
         let session = Session::new(self.last, self.engine.access.default_rights());
         *self.hosts.entry(host).or_default() += 1;
         self.engine.counts.admitted += 1;
@@ -232,10 +271,10 @@ impl Server {
         if connection.waiting() >= HIGH_WATER {
             return;
         }
-        match connection.socket.read(&mut self.scratch) {
-            Ok(0) => self.end(number, "it has closed the connection", false),
-            Ok(count) => {
-                connection.decoder.push(self.scratch.get(..count).unwrap_or_default());
+        let Connection { socket, decoder, .. } = connection;
+        match socket.receive(&mut self.scratch, &mut |octets| decoder.push(octets)) {
+            Ok(Received::End) => self.end(number, "it has closed the connection", false),
+            Ok(Received::Octets) => {
                 let own = connection.decoder.held_octets();
                 self.count(number);
                 let free = self.engine.limits.max_buffer_octets.saturating_sub(self.buffered);
@@ -244,8 +283,8 @@ impl Server {
                     self.end(number, "its request does not fit into the memory for all clients", true);
                 }
             }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(error) => self.end(number, &error.to_string(), false),
+            Ok(Received::Nothing) => {}
+            Err(error) => self.end(number, &error.to_string(), error.kind() == ErrorKind::InvalidData),
         }
     }
 
@@ -319,17 +358,25 @@ impl Server {
         let mut revoked = Vec::new();
         for (number, connection) in &mut self.connections {
             let access = &self.engine.access;
-            let rights = match &connection.session.token {
-                Some(token) => access.rights_of(token),
-                None => Some(access.default_rights()),
+            let session = &mut connection.session;
+            let rights = match &session.credential {
+                Credential::Token(token) => access.rights_of(token),
+                Credential::Certificate => {
+                    session.identity.as_ref().and_then(|identity| access.rights_of_certificate(identity))
+                }
+                Credential::Nothing => {
+                    let (credential, rights) = access.without_token(session.identity.as_ref());
+                    session.credential = credential;
+                    Some(rights)
+                }
             };
             match rights {
-                Some(rights) => self.engine.narrow(&mut connection.session, rights),
+                Some(rights) => self.engine.narrow(session, rights),
                 None => revoked.push(*number),
             }
         }
         for number in revoked {
-            self.end(number, "its token is not valid any more", true);
+            self.end(number, "its token or certificate is not in the file of tokens any more", true);
         }
     }
 
@@ -394,11 +441,11 @@ impl Server {
     /// Looks at time limits.
     fn tick(&mut self, now_ms: u64) {
         self.ticker.acknowledge();
-        let (now, timeout) = (Instant::now(), self.engine.limits.request_timeout);
-        let late = |(number, connection): (&u64, &Connection)| Some((*number, connection.late(now, timeout)?));
+        let (now, limits) = (Instant::now(), &self.engine.limits);
+        let late = |(number, connection): (&u64, &Connection)| Some((*number, connection.late(now, limits)?));
         let late: Vec<_> = self.connections.iter().filter_map(late).collect();
         for (number, why) in late {
-            self.end(number, why, true);
+            self.end(number, &why, true);
         }
         self.engine.store.expire(now_ms, EXPIRED);
         self.log.report_suppressed();
@@ -493,7 +540,8 @@ impl Server {
         if let Err(error) = connection.flush(Instant::now()) {
             return self.end(number, &error.to_string(), false);
         }
-        if connection.session.is_closing {
+        let is_closing = connection.session.is_closing;
+        if is_closing && !connection.wants_write() {
             return self.end(number, "its last reply was sent", false);
         }
         if connection.is_blocked && connection.waiting() < HIGH_WATER {
@@ -501,13 +549,19 @@ impl Server {
             self.again.insert(number);
         }
         let waiting = connection.waiting();
-        let interest = Interest { read: waiting < HIGH_WATER, write: waiting > 0 };
+        self.set_interest(number, Interest { read: waiting < HIGH_WATER && !is_closing, write: waiting > 0 });
+        self.count(number);
+    }
+
+    /// Has the poll report that a connection can be read, or written; written too while encrypted octets wait.
+    fn set_interest(&mut self, number: u64, mut interest: Interest) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        interest.write |= connection.socket.wants_write();
         if interest != connection.interest {
             connection.interest = interest;
             // it fails for a socket that is gone, which the poll reports
             let _ = self.poll.modify(&connection.socket, number, interest);
         }
-        self.count(number);
     }
 
     /// Counts what the buffers of a connection hold.

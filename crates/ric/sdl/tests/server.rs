@@ -324,5 +324,5 @@ fn address_for_other_hosts_requires_tokens() {
     let error = Sdl::start(config, LogBudget::new(1000)).unwrap_err();
     assert!(matches!(error, Error::Open(_)) && error.to_string().contains("--sdl-tokens"), "{error}");
     assert_eq!(Config::address("tcp://127.0.0.1").unwrap().to_string(), "tcp://127.0.0.1:6379");
-    assert!(Config::address("sctp://127.0.0.1:1").unwrap_err().contains("TCP or a Unix socket"));
+    assert!(Config::address("sctp://127.0.0.1:1").unwrap_err().contains("TCP, TLS or a Unix socket"));
 }

@@ -1,6 +1,7 @@
 //! Commands about the connection, the service and transactions.
 
 use super::{Call, all};
+use crate::access::Credential;
 use crate::engine::Transaction;
 use crate::refusal::Refusal;
 use crate::resp::{Replies, Version};
@@ -27,7 +28,7 @@ fn authenticate(call: &mut Call<'_>, name: Option<&[u8]>, token: &[u8]) -> Resul
     // clients that know one password only send it with this name
     let name = name.filter(|name| *name != b"default");
     let (token, rights) = access.authenticate(name, token).ok_or(Refusal::WrongToken)?;
-    (call.session.token, call.session.rights) = (Some(token), rights);
+    (call.session.credential, call.session.rights) = (Credential::Token(token), rights);
     Ok(())
 }
 
@@ -90,7 +91,7 @@ pub(super) fn reset(call: &mut Call<'_>) -> Result<(), Refusal> {
     let session = &mut *call.session;
     (session.channels, session.patterns) = Default::default();
     (session.transaction, session.name, session.version) = Default::default();
-    (session.token, session.rights) = (None, call.engine.access.default_rights());
+    session.identify(&call.engine.access);
     call.replies.status("RESET");
     Ok(())
 }

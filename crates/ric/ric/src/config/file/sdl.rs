@@ -27,6 +27,7 @@ pub(super) fn read(file: &Table<'_>, ric: &mut RicConfig) -> Result<(), ConfigEr
     }
     let mut config = Config::new(Config::address(url).map_err(|reason| table.invalid("url", reason))?);
     config.file = table.text("file", "a file")?.map(PathBuf::from);
+    set(&mut config.requires_certificate, table.boolean("require_certificate")?);
     let limits = &mut config.limits;
     set(&mut limits.max_octets, integer(&table, &SDL_KEYS, "max_octets")?);
     set(&mut limits.max_namespace_percent, integer(&table, &SDL_KEYS, "max_namespace_percent")?);
@@ -47,16 +48,19 @@ mod tests {
     fn address_files_and_bounds_are_read() {
         let text = "[sdl]\nurl = \"tcp://127.0.0.1\"\nfile = \"sdl.redb\"\ntokens = \"sdl.tokens\"\nmax_octets = 65536\n\
                     max_namespace_percent = 100\nmax_request_octets = 1024\nmax_queue_octets = 4096\nmax_buffer_octets = 65536\n\
-                    max_connections = 7";
+                    max_connections = 7\nrequire_certificate = true";
         let config = RicConfig::from_toml(text).unwrap();
         assert_eq!(config.sdl_tokens, Some("sdl.tokens".into()));
         let sdl = config.sdl.unwrap();
         assert_eq!((sdl.address.to_string(), sdl.file), ("tcp://127.0.0.1:6379".to_owned(), Some("sdl.redb".into())));
+        assert!(sdl.requires_certificate);
         let limits = sdl.limits;
         assert_eq!((limits.max_octets, limits.max_namespace_percent, limits.max_connections), (65536, 100, 7));
         assert_eq!((limits.max_request_octets, limits.max_queue_octets, limits.max_buffer_octets), (1024, 4096, 65536));
         let least = RicConfig::from_toml("[sdl]\nurl = \"unix:/run/sdl.socket\"").unwrap().sdl.unwrap();
         assert_eq!(least, Config::new("unix:/run/sdl.socket".parse().unwrap()));
+        let over_tls = RicConfig::from_toml("[sdl]\nurl = \"tls://127.0.0.1\"").unwrap().sdl.unwrap();
+        assert_eq!(over_tls.address.to_string(), "tls://127.0.0.1:6379");
     }
 
     #[test]
