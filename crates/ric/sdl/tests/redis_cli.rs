@@ -70,7 +70,8 @@ fn redis_cli_works_over_tls_and_plain() {
         assert!(cli(&["-a", "wrong-wrong-wrong", "GET", "{ns},key"]).contains("WRONGPASS"));
         assert!(cli(&["GET", "{ns},key"]).contains("NOAUTH"));
         // mass insertion, which ends with a reply to its last request
-        let set = |at: u32| format!("*3\r\n$3\r\nSET\r\n${}\r\n{{ns}},k{at}\r\n$1\r\nx\r\n", format!("{{ns}},k{at}").len());
+        let set =
+            |at: u32| format!("*3\r\n$3\r\nSET\r\n${}\r\n{{ns}},k{at}\r\n$1\r\nx\r\n", format!("{{ns}},k{at}").len());
         let piped = with(&["-a", TOKEN, "--pipe"], (0..20_000).map(set).collect::<String>().as_bytes());
         assert!(text(&piped).contains("errors: 0, replies: 20000"), "{}", text(&piped));
         assert_eq!(cli(&["-a", TOKEN, "DBSIZE"]), "20001");
