@@ -72,20 +72,22 @@ pub use handle::{Change, Entries, Handle, Observer};
 pub use limits::{Limits, MAX_KEY_OCTETS};
 #[cfg(feature = "redis")]
 pub use remote::RemoteSdl;
-use server::{LISTENER, Listener, Server, WAKE};
+use server::{Listener, Server, WAKE};
 
 /// The port of a Redis server, and of this one.
 pub const DEFAULT_PORT: u16 = 6379;
+/// The most addresses of a shared data layer.
+pub const MAX_ADDRESSES: usize = 16;
 
 /// What a shared data layer is started with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Where clients connect: `tcp://`, `tls://` or `unix:`.
-    pub address: Address,
+    /// Where clients connect: `tcp://`, `tls://` or `unix:`, 1 to [`MAX_ADDRESSES`].
+    pub addresses: Vec<Address>,
     /// The certificate of `tls://` addresses, and the CAs of those of clients. Default: none.
     #[cfg(feature = "tls")]
     pub tls: Option<link::Tls>,
-    /// Each client presents a certificate. Default: false, so that one may come without; one that is presented is verified.
+    /// Each client of a `tls://` address presents a certificate. Default: false, so that one may come without; one that is presented is verified.
     pub requires_certificate: bool,
     /// The file that keeps the store. Default: none; it is lost at the end.
     pub file: Option<PathBuf>,
@@ -102,7 +104,7 @@ impl Config {
     #[must_use]
     pub fn new(address: Address) -> Self {
         Config {
-            address,
+            addresses: vec![address],
             #[cfg(feature = "tls")]
             tls: None,
             requires_certificate: false,
@@ -125,6 +127,28 @@ impl Config {
             )),
         }
     }
+
+    /// Whether somebody could use it who should not.
+    fn check(&self) -> Result<(), Error> {
+        if !(1..=MAX_ADDRESSES).contains(&self.addresses.len()) {
+            return Err(Error::Count(self.addresses.len()));
+        }
+        let has_tls = |address: &Address| matches!(address, Address::Tls { .. });
+        let wants_certificates = self.requires_certificate || self.access.names_certificates();
+        if wants_certificates && !self.addresses.iter().any(has_tls) {
+            return Err(Error::Plain);
+        }
+        let is_restricted = |address| self.access.is_restricted() || self.requires_certificate && has_tls(address);
+        match self.addresses.iter().find(|address| !address.is_local() && !is_restricted(address)) {
+            Some(address) => Err(Error::Open(address.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether others than the hosts at both ends could read what is sent at an address.
+    fn exposes(&self, address: &Address) -> bool {
+        !address.is_local() && !matches!(address, Address::Tls { .. }) && !self.is_protected
+    }
 }
 
 /// Why a shared data layer cannot be started.
@@ -137,8 +161,10 @@ pub enum Error {
     Open(Address),
     /// There is no certificate for a `tls://` address, or TLS is not built in.
     NoCredentials(Address),
-    /// Certificates are required at an address without TLS, or have rights there.
-    Plain(Address),
+    /// Certificates are required or have rights, and no address has TLS.
+    Plain,
+    /// There is no address, or there are more than [`MAX_ADDRESSES`].
+    Count(usize),
     /// The file cannot be used.
     File(FileError),
     /// A resource of the system is not available.
@@ -158,11 +184,13 @@ impl fmt::Display for Error {
                 f,
                 "the shared data layer at {address} has no certificate: give --tls-ca, --tls-cert and --tls-key, or [tls]"
             ),
-            Error::Plain(address) => write!(
-                f,
-                "the shared data layer at {address} cannot check certificates, which are required or named in the file of tokens: \
-                 give a tls:// address"
+            Error::Plain => f.write_str(
+                "certificates of clients of the shared data layer are required, or named in the file of tokens, and nobody can \
+                 present one: give a tls:// address",
             ),
+            Error::Count(count) => {
+                write!(f, "the shared data layer listens at 1 to {MAX_ADDRESSES} addresses, not at {count}")
+            }
             Error::File(error) => error.fmt(f),
             Error::System(error) => write!(f, "the shared data layer cannot be started: {error}"),
         }
@@ -173,7 +201,7 @@ impl std::error::Error for Error {}
 
 /// A running shared data layer. It ends when it is dropped.
 pub struct Sdl {
-    address: Address,
+    addresses: Vec<Address>,
     handle: Handle,
     stop: Arc<AtomicBool>,
     waker: Waker,
@@ -186,18 +214,14 @@ impl Sdl {
     /// # Errors
     /// If the address or the file cannot be used, or everybody could use the store over a network.
     pub fn start(config: Config, log: LogBudget) -> Result<Self, Error> {
-        let has_tls = matches!(config.address, Address::Tls { .. });
-        if !has_tls && (config.requires_certificate || config.access.names_certificates()) {
-            return Err(Error::Plain(config.address));
-        }
-        if !config.address.is_local() && !config.access.is_restricted() && !config.requires_certificate {
-            return Err(Error::Open(config.address));
-        }
+        config.check()?;
         let mut store = store::Store::new(config.limits.of_store());
         let file = config.file.as_deref().map(|path| file::StoreFile::open(path, &mut store)).transpose();
         let file = file.map_err(Error::File)?;
-        let (listener, address) = listen(&config)?;
-        if !address.is_local() && !has_tls && !config.is_protected {
+        let listeners =
+            config.addresses.iter().map(|address| listen(address, &config)).collect::<Result<Vec<_>, _>>()?;
+        let (listeners, addresses): (Vec<_>, Vec<_>) = listeners.into_iter().unzip();
+        for address in addresses.iter().filter(|address| config.exposes(address)) {
             warn!(
                 %address,
                 "unprotected address: tokens and values of the shared data layer are not encrypted; use tls://, or IPsec between \
@@ -205,24 +229,32 @@ impl Sdl {
             );
         }
         let poll = Poll::new().map_err(Error::System)?;
-        poll.add(&listener, LISTENER, Interest::READ).map_err(Error::System)?;
+        for (listener, token) in listeners.iter().zip(server::listener_tokens()) {
+            poll.add(listener, token, Interest::READ).map_err(Error::System)?;
+        }
         let waker = Waker::new(&poll, WAKE).map_err(Error::System)?;
         let (handle, inbox) = handle::channel(Some(waker.clone()));
         let engine = engine::Engine::new(store, config.access, config.limits);
-        let server = Server::new(listener, poll, engine, file, inbox, log).map_err(Error::System)?;
+        let server = Server::new(listeners, poll, engine, file, inbox, log).map_err(Error::System)?;
         let stop = Arc::new(AtomicBool::new(false));
         let thread = std::thread::Builder::new().name("sdl".to_owned()).spawn({
             let stop = Arc::clone(&stop);
             move || server.run(&|| stop.load(Ordering::Acquire))
         });
         let thread = thread.map_err(Error::System)?;
-        Ok(Sdl { address, handle, stop, waker, thread: Some(thread) })
+        Ok(Sdl { addresses, handle, stop, waker, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Where it listens, as the configuration names it, with the ports that the system has chosen.
+    #[must_use]
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// The first of its addresses.
     #[must_use]
     pub fn address(&self) -> &Address {
-        &self.address
+        &self.addresses[0]
     }
 
     /// The way for other threads of this process to change the store.
@@ -252,12 +284,12 @@ impl Drop for Sdl {
 
 impl fmt::Debug for Sdl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sdl").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Sdl").field("addresses", &self.addresses).finish_non_exhaustive()
     }
 }
 
-fn listen(config: &Config) -> Result<(Listener, Address), Error> {
-    let address = &config.address;
+#[cfg_attr(not(feature = "tls"), allow(unused_variables, reason = "only TLS has settings"))]
+fn listen(address: &Address, config: &Config) -> Result<(Listener, Address), Error> {
     let failed = |error| Error::Bind(address.clone(), error);
     match address {
         Address::Tcp { host, port } => {
@@ -299,4 +331,24 @@ fn listen_tcp(host: &str, port: u16) -> io::Result<(TcpListener, SocketAddr)> {
     listener.set_nonblocking(true)?;
     let local = listener.local_addr()?;
     Ok((listener, local))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_addresses_beyond_this_host_are_exposed() {
+        let mut config = Config::new("tcp://127.0.0.1:0".parse().unwrap());
+        let exposed = |config: &Config| {
+            let urls =
+                ["tcp://0.0.0.0:6379", "tls://0.0.0.0:6379", "tcp://[::1]:6379", "unix:/run/sdl", "tcp://192.0.2.1:1"];
+            let addresses = urls.map(|url| url.parse::<Address>().unwrap());
+            let exposed = addresses.into_iter().filter(|address| config.exposes(address));
+            exposed.map(|address| address.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(exposed(&config), ["tcp://0.0.0.0:6379", "tcp://192.0.2.1:1"]);
+        config.is_protected = true;
+        assert_eq!(exposed(&config), [""; 0]);
+    }
 }

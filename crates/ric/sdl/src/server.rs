@@ -18,6 +18,7 @@ use link::{Events, Interest, Poll, Ticker};
 use log_lines::{Host, LogBudget};
 use tracing::{debug, error, info, warn};
 
+use crate::MAX_ADDRESSES;
 use crate::access::{AccessList, Credential};
 use crate::connection::{Connection, HIGH_WATER, Received, Socket};
 use crate::engine::{Depends, Engine, Session};
@@ -26,10 +27,10 @@ use crate::handle::{Change, Entries, Inbox, Job, Observer};
 use crate::resp::{Replies, Version};
 use crate::store::{Entry, Value};
 
-/// The tokens of what is no connection.
-pub(crate) const LISTENER: u64 = u64::MAX;
-pub(crate) const WAKE: u64 = u64::MAX - 1;
-const TICK: u64 = u64::MAX - 2;
+/// The tokens of what is no connection: the listeners have the last ones, downwards.
+const LAST_LISTENER: u64 = u64::MAX - MAX_ADDRESSES as u64 + 1;
+pub(crate) const WAKE: u64 = LAST_LISTENER - 1;
+const TICK: u64 = LAST_LISTENER - 2;
 /// How often time limits are looked at, and keys removed whose time has come.
 const TICK_PERIOD: Duration = Duration::from_millis(250);
 /// Connections that are accepted before clients have their turn.
@@ -39,6 +40,11 @@ const READ_OCTETS: usize = 64 << 10;
 const TURN_REQUESTS: usize = 256;
 /// Keys that are removed at a time because their time has come.
 const EXPIRED: usize = 10_000;
+
+/// Returns the tokens of the listeners, in their order.
+pub(crate) fn listener_tokens() -> impl Iterator<Item = u64> {
+    (LAST_LISTENER..=u64::MAX).rev()
+}
 
 /// What clients connect to.
 pub(crate) enum Listener {
@@ -75,7 +81,7 @@ struct Staged {
 }
 
 pub(crate) struct Server {
-    listener: Listener,
+    listeners: Vec<Listener>,
     poll: Poll,
     ticker: Ticker,
     engine: Engine,
@@ -98,7 +104,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub fn new(
-        listener: Listener,
+        listeners: Vec<Listener>,
         poll: Poll,
         engine: Engine,
         file: Option<StoreFile>,
@@ -107,7 +113,7 @@ impl Server {
     ) -> io::Result<Self> {
         let ticker = Ticker::new(&poll, TICK, TICK_PERIOD)?;
         Ok(Server {
-            listener,
+            listeners,
             poll,
             ticker,
             engine,
@@ -153,7 +159,7 @@ impl Server {
         let mut handshakes = handshake::IN_A_ROUND;
         for event in events.iter() {
             match event.token {
-                LISTENER => self.accept(),
+                LAST_LISTENER.. => self.accept((u64::MAX - event.token) as usize), // below MAX_ADDRESSES
                 WAKE => {}
                 TICK => has_ticked = true,
                 #[cfg(feature = "tls")]
@@ -188,17 +194,19 @@ impl Server {
         self.inbox.report(self.engine.counts);
     }
 
-    fn accept(&mut self) {
+    /// Accepts clients of a listener.
+    fn accept(&mut self, at: usize) {
         let of_tcp = |(socket, peer): (TcpStream, SocketAddr)| {
             let _ = socket.set_nodelay(true); // replies only wait longer without it
             (Socket::Tcp(socket), Host::from(peer.ip()), peer.to_string())
         };
         #[cfg(feature = "tls")]
-        if let Listener::Tls(_, tls, _) = &self.listener {
+        if let Some(Listener::Tls(_, tls, _)) = self.listeners.get(at) {
             handshake::renew(tls);
         }
         for _ in 0..ACCEPTED {
-            let accepted = match &self.listener {
+            let Some(listener) = self.listeners.get(at) else { return };
+            let accepted = match listener {
                 Listener::Tcp(listener) => listener.accept().map(of_tcp),
                 #[cfg(feature = "tls")]
                 Listener::Tls(listener, ..) => listener.accept().map(of_tcp),
@@ -207,7 +215,7 @@ impl Server {
                 }
             };
             match accepted {
-                Ok((socket, host, peer)) => self.admit(socket, host, peer),
+                Ok((socket, host, peer)) => self.admit(at, socket, host, peer),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
                     if self.log.allow(Host::Unknown) {
@@ -219,8 +227,8 @@ impl Server {
         }
     }
 
-    /// Admits a connection, or closes it by dropping it.
-    fn admit(&mut self, socket: Socket, host: Host, peer: String) {
+    /// Admits a connection of a listener, or closes it by dropping it.
+    fn admit(&mut self, at: usize, socket: Socket, host: Host, peer: String) {
         let limits = &self.engine.limits;
         let (all, of_host) = (self.connections.len(), self.hosts.get(&host).copied().unwrap_or(0));
         let (most, most_of_host) =
@@ -243,7 +251,7 @@ impl Server {
             Socket::Tls(_) => Ok(()),
         };
         #[cfg(feature = "tls")]
-        let is_ready = is_ready.and_then(|()| self.protect(socket));
+        let is_ready = is_ready.and_then(|()| self.protect(at, socket));
         #[cfg(not(feature = "tls"))]
         let is_ready = is_ready.map(|()| socket);
         let added = is_ready.and_then(|socket| {

@@ -327,6 +327,22 @@ fn new_clients_get_a_renewed_certificate() {
 }
 
 #[test]
+fn addresses_of_several_kinds_share_a_store() {
+    let authority = Authority::new();
+    let path = authority.path("socket");
+    let urls = ["tcp://127.0.0.1:0".to_owned(), "tls://127.0.0.1:0".to_owned(), format!("unix:{}", path.display())];
+    let addresses = urls.iter().map(|url| url.parse().unwrap()).collect();
+    let sdl = start(Config { addresses, ..config(credentials(&authority)) });
+    let [Address::Tcp { port: plain, .. }, Address::Tls { port: tls, .. }, _] = sdl.addresses() else {
+        panic!("{:?}", sdl.addresses())
+    };
+    let socket = |port: &u16| TcpStream::connect(("127.0.0.1", *port)).unwrap();
+    exchange(&mut socket(plain), "SET {ns},key 1", "+OK\r\n");
+    exchange(&mut client_over(socket(tls), authority.ca(), None), "INCR {ns},key", ":2\r\n");
+    exchange(&mut std::os::unix::net::UnixStream::connect(&path).unwrap(), "INCR {ns},key", ":3\r\n");
+}
+
+#[test]
 fn addresses_that_protect_nothing_are_refused() {
     let authority = Authority::new();
     let tls = credentials(&authority);
@@ -336,9 +352,21 @@ fn addresses_that_protect_nothing_are_refused() {
     start(Config { requires_certificate: true, ..at("tls://0.0.0.0:0") });
     start(Config { access: access(&authority, TOKENS), ..at("tls://0.0.0.0:0") });
     let plain = refused(Config { requires_certificate: true, ..at("tcp://127.0.0.1:0") });
-    assert!(matches!(plain, Error::Plain(_)) && plain.to_string().contains("give a tls:// address"), "{plain}");
+    assert!(matches!(plain, Error::Plain) && plain.to_string().contains("give a tls:// address"), "{plain}");
     let plain = refused(Config { access: access(&authority, TOKENS), ..at("unix:/tmp/sdl") });
-    assert!(matches!(plain, Error::Plain(_)), "{plain}");
+    assert!(matches!(plain, Error::Plain), "{plain}");
+    // beside a plain address that only this host reaches
+    let both = |plain: &str| Config {
+        addresses: vec![plain.parse().unwrap(), "tls://0.0.0.0:0".parse().unwrap()],
+        requires_certificate: true,
+        ..at("tls://0.0.0.0:0")
+    };
+    assert!(matches!(refused(both("tcp://0.0.0.0:0")), Error::Open(_)));
+    assert_eq!(start(both("tcp://127.0.0.1:0")).addresses().len(), 2);
+    for count in [0, sdl::MAX_ADDRESSES + 1] {
+        let addresses = vec!["tcp://127.0.0.1:0".parse().unwrap(); count];
+        assert!(matches!(refused(Config { addresses, ..at("tls://127.0.0.1:0") }), Error::Count(_)), "{count}");
+    }
     let without = refused(Config { tls: None, ..at("tls://127.0.0.1:0") });
     assert!(matches!(without, Error::NoCredentials(_)) && without.to_string().contains("--tls-cert"), "{without}");
 }

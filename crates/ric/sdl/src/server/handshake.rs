@@ -29,10 +29,10 @@ pub(super) fn renew(tls: &Tls) {
 }
 
 impl Server {
-    /// Begins TLS on an accepted socket, if the address has it.
-    pub(super) fn protect(&self, socket: Socket) -> io::Result<Socket> {
-        match (socket, &self.listener) {
-            (Socket::Tcp(socket), Listener::Tls(_, tls, of_clients)) => {
+    /// Begins TLS on a socket, if the listener that has accepted it has TLS.
+    pub(super) fn protect(&self, at: usize, socket: Socket) -> io::Result<Socket> {
+        match (socket, self.listeners.get(at)) {
+            (Socket::Tcp(socket), Some(Listener::Tls(_, tls, of_clients))) => {
                 Ok(Socket::Tls(Box::new(TlsStream::accepted(socket.into(), tls, *of_clients)?)))
             }
             (socket, _) => Ok(socket),

@@ -139,9 +139,9 @@ pub(in crate::config) const REDIS_KEYS: [Key; 9] = [
 pub(in crate::config) const SDL_KEYS: [Key; 10] = [
     key(
         "url",
-        Values::Other("URL"),
+        Values::Other("URL, or list of at most 16"),
         required("\"tcp://127.0.0.1:6379\""),
-        "where clients connect: `tcp://HOST:PORT`, `tls://HOST:PORT` with the files of `[tls]`, or `unix:PATH`; other than loopback addresses require `tokens` or certificates; or the [Redis server](oran-sdl.md#on-a-redis-server) that takes the place of the embedded store: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`, with `rediss` over TLS",
+        "where clients connect: `tcp://HOST:PORT`, `tls://HOST:PORT` with the files of `[tls]`, or `unix:PATH`, each or several; other than loopback addresses require `tokens` or certificates; or the [Redis server](oran-sdl.md#on-a-redis-server) that takes the place of the embedded store: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`, with `rediss` over TLS",
     ),
     key(
         "file",
@@ -159,7 +159,7 @@ pub(in crate::config) const SDL_KEYS: [Key; 10] = [
         "require_certificate",
         Values::Boolean,
         DefaultValue::Is("false"),
-        "whether each client presents a certificate that the CAs of `[tls]` have signed; requires a `tls://` address",
+        "whether each client of a `tls://` address must present a certificate that the CAs of `[tls]` have signed",
     ),
     key(
         "max_octets",
