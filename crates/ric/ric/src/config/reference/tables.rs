@@ -141,7 +141,7 @@ pub(in crate::config) const SDL_KEYS: [Key; 10] = [
         "url",
         Values::Other("URL, or list of at most 16"),
         required("\"tcp://127.0.0.1:6379\""),
-        "where clients connect: `tcp://HOST:PORT`, `tls://HOST:PORT` with the files of `[tls]`, or `unix:PATH`, each or several; other than loopback addresses require `tokens` or certificates; or the [Redis server](oran-sdl.md#on-a-redis-server) that takes the place of the embedded store: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`, with `rediss` over TLS",
+        "where clients connect: `tcp://HOST:PORT`, `tls://HOST:PORT` with the files of `[tls]`, or `unix:PATH`; other than loopback addresses require `tokens` or certificates; or the [Redis server](oran-sdl.md#on-a-redis-server) that takes the place of the embedded store: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`, with `rediss` over TLS",
     ),
     key(
         "file",
