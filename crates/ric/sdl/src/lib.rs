@@ -43,6 +43,7 @@ mod glob;
 mod handle;
 mod hub;
 mod limits;
+mod listener;
 #[cfg(feature = "redis")]
 mod observers;
 mod refusal;
@@ -55,7 +56,6 @@ mod store;
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,7 +72,7 @@ pub use handle::{Change, Entries, Handle, Observer};
 pub use limits::{Limits, MAX_KEY_OCTETS};
 #[cfg(feature = "redis")]
 pub use remote::RemoteSdl;
-use server::{Listener, Server, WAKE};
+use server::{Server, WAKE};
 
 /// The port of a Redis server, and of this one.
 pub const DEFAULT_PORT: u16 = 6379;
@@ -219,7 +219,7 @@ impl Sdl {
         let file = config.file.as_deref().map(|path| file::StoreFile::open(path, &mut store)).transpose();
         let file = file.map_err(Error::File)?;
         let listeners =
-            config.addresses.iter().map(|address| listen(address, &config)).collect::<Result<Vec<_>, _>>()?;
+            config.addresses.iter().map(|address| listener::listen(address, &config)).collect::<Result<Vec<_>, _>>()?;
         let (listeners, addresses): (Vec<_>, Vec<_>) = listeners.into_iter().unzip();
         for address in addresses.iter().filter(|address| config.exposes(address)) {
             warn!(
@@ -286,51 +286,6 @@ impl fmt::Debug for Sdl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sdl").field("addresses", &self.addresses).finish_non_exhaustive()
     }
-}
-
-#[cfg_attr(not(feature = "tls"), allow(unused_variables, reason = "only TLS has settings"))]
-fn listen(address: &Address, config: &Config) -> Result<(Listener, Address), Error> {
-    let failed = |error| Error::Bind(address.clone(), error);
-    match address {
-        Address::Tcp { host, port } => {
-            let (listener, local) = listen_tcp(host, *port).map_err(failed)?;
-            let bound = Address::Tcp { host: local.ip().to_string(), port: local.port() };
-            Ok((Listener::Tcp(listener), bound))
-        }
-        #[cfg(feature = "tls")]
-        Address::Tls { host, port } => {
-            let tls = config.tls.clone().ok_or_else(|| Error::NoCredentials(address.clone()))?;
-            let of_clients = match config.requires_certificate {
-                true => link::ClientCertificates::Required,
-                false => link::ClientCertificates::Optional,
-            };
-            let (listener, local) = listen_tcp(host, *port).map_err(failed)?;
-            let bound = Address::Tls { host: local.ip().to_string(), port: local.port() };
-            Ok((Listener::Tls(listener, tls, of_clients), bound))
-        }
-        #[cfg(not(feature = "tls"))]
-        Address::Tls { .. } => Err(Error::NoCredentials(address.clone())),
-        Address::Unix(path) => {
-            // a socket that nobody listens at is left of an earlier run
-            if std::os::unix::net::UnixStream::connect(path)
-                .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-            {
-                std::fs::remove_file(path).map_err(failed)?;
-            }
-            let listener = std::os::unix::net::UnixListener::bind(path).map_err(failed)?;
-            listener.set_nonblocking(true).map_err(failed)?;
-            Ok((Listener::Unix(listener, path.clone()), address.clone()))
-        }
-        _ => Err(failed(io::ErrorKind::Unsupported.into())),
-    }
-}
-
-fn listen_tcp(host: &str, port: u16) -> io::Result<(TcpListener, SocketAddr)> {
-    let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
-    let listener = TcpListener::bind(addresses.as_slice())?;
-    listener.set_nonblocking(true)?;
-    let local = listener.local_addr()?;
-    Ok((listener, local))
 }
 
 #[cfg(test)]

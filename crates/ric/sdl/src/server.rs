@@ -6,14 +6,9 @@ mod handshake;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-#[cfg(feature = "tls")]
-use link::{ClientCertificates, Tls};
 use link::{Events, Interest, Poll, Ticker};
 use log_lines::{Host, LogBudget};
 use tracing::{debug, error, info, warn};
@@ -24,6 +19,7 @@ use crate::connection::{Connection, HIGH_WATER, Received, Socket};
 use crate::engine::{Depends, Engine, Session};
 use crate::file::StoreFile;
 use crate::handle::{Change, Entries, Inbox, Job, Observer};
+use crate::listener::Listener;
 use crate::resp::{Replies, Version};
 use crate::store::{Entry, Value};
 
@@ -44,33 +40,6 @@ const EXPIRED: usize = 10_000;
 /// Returns the tokens of the listeners, in their order.
 pub(crate) fn listener_tokens() -> impl Iterator<Item = u64> {
     (LAST_LISTENER..=u64::MAX).rev()
-}
-
-/// What clients connect to.
-pub(crate) enum Listener {
-    Tcp(TcpListener),
-    Unix(UnixListener, PathBuf),
-    #[cfg(feature = "tls")]
-    Tls(TcpListener, Tls, ClientCertificates),
-}
-
-impl AsFd for Listener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Listener::Tcp(listener) => listener.as_fd(),
-            Listener::Unix(listener, _) => listener.as_fd(),
-            #[cfg(feature = "tls")]
-            Listener::Tls(listener, ..) => listener.as_fd(),
-        }
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let Listener::Unix(_, path) = self {
-            let _ = std::fs::remove_file(path); // it may be gone already
-        }
-    }
 }
 
 /// The replies to a request, until the round is durable.
@@ -250,11 +219,11 @@ impl Server {
             #[cfg(feature = "tls")]
             Socket::Tls(_) => Ok(()),
         };
-        #[cfg(feature = "tls")]
-        let is_ready = is_ready.and_then(|()| self.protect(at, socket));
-        #[cfg(not(feature = "tls"))]
-        let is_ready = is_ready.map(|()| socket);
-        let added = is_ready.and_then(|socket| {
+        let added = is_ready.and_then(|()| {
+            let socket = match self.listeners.get(at) {
+                Some(listener) => listener.protect(socket)?,
+                None => socket,
+            };
             self.poll.add(&socket, self.last, Interest::READ)?;
             Ok(socket)
         });

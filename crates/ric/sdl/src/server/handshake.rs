@@ -1,13 +1,13 @@
 //! TLS handshakes: they go on between the requests of other clients, and a few of them in a round.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 
 use link::{Error, Interest, Renewal, Tls, TlsFault, TlsStream};
 use tracing::{info, warn};
 
-use super::{Listener, Server};
+use super::Server;
 use crate::connection::Socket;
 
 /// Handshakes that go on in a round: each may take a millisecond of others' time.
@@ -29,16 +29,6 @@ pub(super) fn renew(tls: &Tls) {
 }
 
 impl Server {
-    /// Begins TLS on a socket, if the listener that has accepted it has TLS.
-    pub(super) fn protect(&self, at: usize, socket: Socket) -> io::Result<Socket> {
-        match (socket, self.listeners.get(at)) {
-            (Socket::Tcp(socket), Some(Listener::Tls(_, tls, of_clients))) => {
-                Ok(Socket::Tls(Box::new(TlsStream::accepted(socket.into(), tls, *of_clients)?)))
-            }
-            (socket, _) => Ok(socket),
-        }
-    }
-
     pub(super) fn is_shaking_hands(&self, number: u64) -> bool {
         self.connections.get(&number).is_some_and(|connection| connection.is_shaking_hands)
     }
