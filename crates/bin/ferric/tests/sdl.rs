@@ -167,6 +167,24 @@ fn plain_address_beyond_this_host_is_warned_of() {
 }
 
 #[test]
+fn clients_wait_while_the_process_may_open_no_more_files() {
+    let mut arguments = vec!["-c", "ulimit -n 48; exec \"$0\" \"$@\"", program::FERRIC];
+    arguments.extend(RIC.iter().copied().chain(["--sdl", "tcp://127.0.0.1:0"]));
+    let mut ric = Program::start("/bin/sh", &arguments);
+    let sdl = ric.line("sdl=tcp://").parse().unwrap();
+    let mut clients: Vec<_> = (0..60).map(|_| connect(sdl)).collect();
+    exchange(&mut clients[0], "PING", "+PONG\r\n");
+    ric.logs("clients of the shared data layer have to wait, since they cannot be accepted: Too many open files");
+    thread::sleep(Duration::from_secs(1));
+    let mut last = clients.pop().unwrap();
+    drop(clients);
+    exchange(&mut last, "PING", "+PONG\r\n");
+    let ended = ric.stop();
+    let lines = ended.stderr.matches("have to wait").count();
+    assert!(lines < 5, "{lines} lines");
+}
+
+#[test]
 fn address_that_is_open_to_others_and_options_without_it_are_refused() {
     let with = |more: &[&str]| run(&RIC.iter().chain(more).copied().collect::<Vec<_>>());
     with(&["--sdl", "tcp://0.0.0.0:0"]).complains(1, &["0.0.0.0", "--sdl-tokens"]);

@@ -143,9 +143,13 @@ pub(crate) struct Connection {
     /// What [`crate::server::Server`] has counted of its buffers.
     pub counted: usize,
     pub interest: Interest,
+    /// The client sends nothing more.
+    pub has_ended: bool,
     /// Whole requests may wait until replies were sent.
     pub is_blocked: bool,
     pub admitted: Instant,
+    /// Wrong tokens that were noted.
+    pub wrong_tokens: u32,
     /// The TLS handshake is not complete.
     pub is_shaking_hands: bool,
     /// Since when the rest of a request is awaited.
@@ -169,8 +173,10 @@ impl Connection {
             staged: 0,
             counted: 0,
             interest: Interest::READ,
+            has_ended: false,
             is_blocked: false,
             admitted: now,
+            wrong_tokens: 0,
             part_since: None,
             stalled_since: None,
         }

@@ -66,6 +66,8 @@ pub(crate) struct Session {
     pub credential: Credential,
     /// The certificate that it has presented.
     pub identity: Option<Identity>,
+    /// How often it has sent a token that is none.
+    pub wrong_tokens: u32,
     pub version: Version,
     pub name: Vec<u8>,
     pub channels: BTreeSet<Vec<u8>>,
@@ -97,6 +99,7 @@ impl Session {
             rights,
             credential: Credential::Nothing,
             identity: None,
+            wrong_tokens: 0,
             version: Version::V2,
             name: Vec::new(),
             channels: BTreeSet::new(),
@@ -278,10 +281,11 @@ impl Engine {
         session.rights = rights;
     }
 
-    /// Forgets a connection.
-    pub fn leave(&mut self, session: &Session) {
-        session.channels.iter().for_each(|channel| self.hub.unsubscribe(session.number, channel, false));
-        session.patterns.iter().for_each(|pattern| self.hub.unsubscribe(session.number, pattern, true));
+    /// Ends all subscriptions of a connection.
+    pub fn leave(&mut self, session: &mut Session) {
+        let (channels, patterns) = (std::mem::take(&mut session.channels), std::mem::take(&mut session.patterns));
+        channels.iter().for_each(|channel| self.hub.unsubscribe(session.number, channel, false));
+        patterns.iter().for_each(|pattern| self.hub.unsubscribe(session.number, pattern, true));
     }
 }
 

@@ -2,11 +2,16 @@
 
 use std::time::Duration;
 
+use crate::access::Rights;
 use crate::resp::Bounds;
 use crate::store::StoreLimits;
 
 /// The longest key or channel that can be configured: the file counts its octets in 16 bits.
 pub const MAX_KEY_OCTETS: usize = u16::MAX as usize;
+
+/// The bounds of a request of a client that has no rights.
+const MAX_OCTETS_BEFORE_AUTH: usize = 16 << 10;
+const MAX_ARGUMENTS_BEFORE_AUTH: usize = 16;
 
 /// What clients may take, each and together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +72,15 @@ impl Limits {
         StoreLimits { max_octets: self.max_octets, max_namespace_percent: self.max_namespace_percent }
     }
 
-    pub(crate) fn of_request(&self) -> Bounds {
-        Bounds { max_octets: self.max_request_octets, max_arguments: self.max_arguments }
+    /// The bounds of a request of a client with these rights: one without any sends AUTH or HELLO.
+    pub(crate) fn of_request(&self, rights: &Rights) -> Bounds {
+        let (most_octets, most_arguments) = match rights.is_none() {
+            true => (MAX_OCTETS_BEFORE_AUTH, MAX_ARGUMENTS_BEFORE_AUTH),
+            false => (usize::MAX, usize::MAX),
+        };
+        Bounds {
+            max_octets: self.max_request_octets.min(most_octets),
+            max_arguments: self.max_arguments.min(most_arguments),
+        }
     }
 }

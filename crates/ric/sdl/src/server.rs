@@ -1,12 +1,12 @@
 //! The event loop: one thread, one epoll instance. A round takes what has arrived of all clients, executes it, makes the changes
 //! durable together, and then sends replies and messages.
 
+mod accept;
 #[cfg(feature = "tls")]
 mod handshake;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use link::{Events, Interest, Poll, Ticker};
@@ -15,8 +15,8 @@ use tracing::{debug, error, info, warn};
 
 use crate::MAX_ADDRESSES;
 use crate::access::{AccessList, Credential};
-use crate::connection::{Connection, HIGH_WATER, Received, Socket};
-use crate::engine::{Depends, Engine, Session};
+use crate::connection::{Connection, HIGH_WATER, Received};
+use crate::engine::{Depends, Engine};
 use crate::file::StoreFile;
 use crate::handle::{Change, Entries, Inbox, Job, Observer};
 use crate::listener::Listener;
@@ -29,11 +29,11 @@ pub(crate) const WAKE: u64 = LAST_LISTENER - 1;
 const TICK: u64 = LAST_LISTENER - 2;
 /// How often time limits are looked at, and keys removed whose time has come.
 const TICK_PERIOD: Duration = Duration::from_millis(250);
-/// Connections that are accepted before clients have their turn.
-const ACCEPTED: usize = 64;
 /// Octets that are read of a client, and requests that are executed, before others have their turn.
 const READ_OCTETS: usize = 64 << 10;
 const TURN_REQUESTS: usize = 256;
+/// Tokens that a connection may try.
+const MAX_WRONG_TOKENS: u32 = 16;
 /// Keys that are removed at a time because their time has come.
 const EXPIRED: usize = 10_000;
 
@@ -68,7 +68,10 @@ pub(crate) struct Server {
     again: BTreeSet<u64>,
     staged: Vec<Staged>,
     scratch: Vec<u8>,
+    /// The file cannot be written.
     is_failing: bool,
+    /// The system has had room for the clients so far.
+    is_accepting: bool,
 }
 
 impl Server {
@@ -98,6 +101,7 @@ impl Server {
             staged: Vec::new(),
             scratch: vec![0; READ_OCTETS],
             is_failing: false,
+            is_accepting: true,
         })
     }
 
@@ -163,94 +167,16 @@ impl Server {
         self.inbox.report(self.engine.counts);
     }
 
-    /// Accepts clients of a listener.
-    fn accept(&mut self, at: usize) {
-        let of_tcp = |(socket, peer): (TcpStream, SocketAddr)| {
-            let _ = socket.set_nodelay(true); // replies only wait longer without it
-            (Socket::Tcp(socket), Host::from(peer.ip()), peer.to_string())
-        };
-        #[cfg(feature = "tls")]
-        if let Some(Listener::Tls(_, tls, _)) = self.listeners.get(at) {
-            handshake::renew(tls);
-        }
-        for _ in 0..ACCEPTED {
-            let Some(listener) = self.listeners.get(at) else { return };
-            let accepted = match listener {
-                Listener::Tcp(listener) => listener.accept().map(of_tcp),
-                #[cfg(feature = "tls")]
-                Listener::Tls(listener, ..) => listener.accept().map(of_tcp),
-                Listener::Unix(listener, _) => {
-                    listener.accept().map(|(socket, _)| (Socket::Unix(socket), Host::Local, "a Unix socket".to_owned()))
-                }
-            };
-            match accepted {
-                Ok((socket, host, peer)) => self.admit(at, socket, host, peer),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) => {
-                    if self.log.allow(Host::Unknown) {
-                        warn!("a client of the shared data layer cannot be accepted: {error}");
-                    }
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Admits a connection of a listener, or closes it by dropping it.
-    fn admit(&mut self, at: usize, socket: Socket, host: Host, peer: String) {
-        let limits = &self.engine.limits;
-        let (all, of_host) = (self.connections.len(), self.hosts.get(&host).copied().unwrap_or(0));
-        let (most, most_of_host) =
-            (limits.max_connections, (limits.max_connections * limits.max_host_percent / 100).max(1));
-        if all >= most || of_host >= most_of_host {
-            self.engine.counts.refused += 1;
-            if self.log.allow(host) {
-                warn!(
-                    "a client of the shared data layer on {host} is refused: {all} clients are connected, {of_host} of this host; \
-                     {most} and {most_of_host} are allowed (max_connections, max_host_percent)"
-                );
-            }
-            return;
-        }
-        self.last += 1;
-        let is_ready = match &socket {
-            Socket::Tcp(socket) => socket.set_nonblocking(true),
-            Socket::Unix(socket) => socket.set_nonblocking(true),
-            #[cfg(feature = "tls")]
-            Socket::Tls(_) => Ok(()),
-        };
-        let added = is_ready.and_then(|()| {
-            let socket = match self.listeners.get(at) {
-                Some(listener) => listener.protect(socket)?,
-                None => socket,
-            };
-            self.poll.add(&socket, self.last, Interest::READ)?;
-            Ok(socket)
-        });
-        let socket = match added {
-            Ok(socket) => socket,
-            Err(error) => {
-                if self.log.allow(host) {
-                    warn!("a client of the shared data layer at {peer} cannot be served: {error}");
-                }
-                return;
-            }
-        };
-        let session = Session::new(self.last, self.engine.access.default_rights());
-        *self.hosts.entry(host).or_default() += 1;
-        self.engine.counts.admitted += 1;
-        self.connections.insert(self.last, Connection::new(socket, host, peer, session, Instant::now()));
-    }
-
     /// Reads what has arrived of a client.
     fn receive(&mut self, number: u64) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
-        if connection.waiting() >= HIGH_WATER {
+        if connection.waiting() >= HIGH_WATER || connection.has_ended {
             return;
         }
         let Connection { socket, decoder, .. } = connection;
         match socket.receive(&mut self.scratch, &mut |octets| decoder.push(octets)) {
-            Ok(Received::End) => self.end(number, "it has closed the connection", false),
+            // the replies to what it has sent go out first
+            Ok(Received::End) => connection.has_ended = true,
             Ok(Received::Octets) => {
                 let own = connection.decoder.held_octets();
                 self.count(number);
@@ -267,7 +193,6 @@ impl Server {
 
     /// Executes requests of a client.
     fn execute(&mut self, number: u64, now_ms: u64) {
-        let bounds = self.engine.limits.of_request();
         for _ in 0..TURN_REQUESTS {
             let free = self.engine.limits.max_buffer_octets.saturating_sub(self.buffered) / 2;
             let Some(connection) = self.connections.get_mut(&number) else { return };
@@ -279,26 +204,47 @@ impl Server {
                 return;
             }
             let room = free.min(self.engine.limits.max_queue_octets.saturating_sub(connection.waiting()));
+            let bounds = self.engine.limits.of_request(&connection.session.rights);
             let Connection { decoder, session, .. } = connection;
             let (octets, depends) = match decoder.next(bounds) {
                 Ok(Some(request)) => self.engine.execute(session, request, now_ms, room),
                 Ok(None) => {
+                    // a request that was cut is not executed
+                    session.is_closing |= connection.has_ended;
                     let is_awaited = connection.decoder.has_part();
                     connection.part_since = is_awaited.then(|| connection.part_since.unwrap_or_else(Instant::now));
                     return self.count(number);
                 }
                 Err(fault) => {
-                    connection.session.is_closing = true;
+                    session.is_closing = true;
                     self.engine.counts.faults += 1;
-                    let (host, peer) = (connection.host, connection.peer.clone());
-                    if self.log.allow(host) {
-                        warn!("the client of the shared data layer at {peer} is disconnected: {fault}");
+                    let until = if session.rights.is_none() {
+                        "; it has not authenticated, which lowers the bounds"
+                    } else {
+                        ""
+                    };
+                    if self.log.allow(connection.host) {
+                        let peer = &connection.peer;
+                        warn!("the client of the shared data layer at {peer} is disconnected: {fault}{until}");
                     }
                     let mut replies = Replies::new(Version::V2, usize::MAX);
-                    replies.error(&format!("ERR Protocol error: {fault}"));
+                    replies.error(&format!("ERR Protocol error: {fault}{until}"));
                     (replies.into_octets().0, Depends::Connection)
                 }
             };
+            let wrong_tokens = connection.session.wrong_tokens;
+            if wrong_tokens > connection.wrong_tokens {
+                connection.wrong_tokens = wrong_tokens;
+                connection.session.is_closing |= wrong_tokens == MAX_WRONG_TOKENS;
+                let is_noted = wrong_tokens == 1 || wrong_tokens == MAX_WRONG_TOKENS;
+                if is_noted && self.log.allow(connection.host) {
+                    let peer = &connection.peer;
+                    warn!(
+                        "a client of the shared data layer at {peer} has sent an unknown token, or that of another xApp: {wrong_tokens} \
+                         so far; the connection ends at {MAX_WRONG_TOKENS}"
+                    );
+                }
+            }
             connection.part_since = None;
             connection.staged += octets.len();
             self.staged.push(Staged { connection: number, octets, depends });
@@ -424,6 +370,9 @@ impl Server {
         for (number, why) in late {
             self.end(number, &why, true);
         }
+        if !self.is_accepting {
+            self.listen(Interest::READ);
+        }
         self.engine.store.expire(now_ms, EXPIRED);
         self.log.report_suppressed();
     }
@@ -518,15 +467,19 @@ impl Server {
             return self.end(number, &error.to_string(), false);
         }
         let is_closing = connection.session.is_closing;
-        if is_closing && !connection.wants_write() {
-            return self.end(number, "its last reply was sent", false);
+        if is_closing {
+            self.engine.leave(&mut connection.session);
+            if !connection.wants_write() {
+                return self.end(number, "it has closed the connection, or had its last reply", false);
+            }
         }
         if connection.is_blocked && connection.waiting() < HIGH_WATER {
             connection.is_blocked = false;
             self.again.insert(number);
         }
         let waiting = connection.waiting();
-        self.set_interest(number, Interest { read: waiting < HIGH_WATER && !is_closing, write: waiting > 0 });
+        let reads = waiting < HIGH_WATER && !is_closing && !connection.has_ended;
+        self.set_interest(number, Interest { read: reads, write: waiting > 0 });
         self.count(number);
     }
 
@@ -551,10 +504,10 @@ impl Server {
 
     /// Closes a connection.
     fn end(&mut self, number: u64, why: &str, is_fault: bool) {
-        let Some(connection) = self.connections.remove(&number) else { return };
-        self.engine.leave(&connection.session);
+        let Some(mut connection) = self.connections.remove(&number) else { return };
+        self.engine.leave(&mut connection.session);
         self.buffered = self.buffered.saturating_sub(connection.counted);
-        let Connection { socket, host, peer, session, .. } = connection;
+        let Connection { socket, host, peer, session, is_shaking_hands, .. } = connection;
         // closing the socket removes it as well
         let _ = self.poll.remove(&socket);
         drop(socket);
@@ -568,7 +521,10 @@ impl Server {
             self.engine.counts.faults += 1;
             if self.log.allow(host) {
                 let name = &session.rights.name;
-                warn!("the client {name} of the shared data layer at {peer} is disconnected: {why}");
+                match is_shaking_hands {
+                    true => warn!("a client of the shared data layer at {peer} is refused: {why}"),
+                    false => warn!("the client {name} of the shared data layer at {peer} is disconnected: {why}"),
+                }
             }
         } else {
             debug!("a client of the shared data layer at {peer} has ended: {why}");

@@ -254,6 +254,57 @@ fn unfinished_request_and_missing_token_end_in_time() {
 }
 
 #[test]
+fn client_without_rights_may_send_little_and_try_few_tokens() {
+    let file = TemporaryFile::new("few-tokens");
+    std::fs::write(&file.0, "xapp 0123456789abcdef write:ns\n").unwrap();
+    let access = sdl::AccessList::load(&file.0).unwrap();
+    let config = Config { access, ..Config::new("tcp://127.0.0.1:0".parse().unwrap()) };
+    let sdl = Sdl::start(config, LogBudget::new(1000)).unwrap();
+    let long = "x".repeat(20_000);
+    let mut client = connect(&sdl);
+    send(&mut client, &format!("SET {{ns}},key {long}"));
+    let reply = rest(&mut client);
+    assert!(reply.contains("too long; it has not authenticated"), "{reply}");
+    let mut client = connect(&sdl);
+    send(&mut client, &format!("DEL{}", " k".repeat(16)));
+    assert!(rest(&mut client).contains("too many; it has not authenticated"));
+    // what follows the token at once has the rights
+    let mut client = connect(&sdl);
+    send(&mut client, "AUTH 0123456789abcdef");
+    send(&mut client, &format!("SET {{ns}},key {long}"));
+    expect(&mut client, "+OK\r\n+OK\r\n");
+    let wrong = "-WRONGPASS unknown token, or not that of this xApp\r\n";
+    let mut client = connect(&sdl);
+    for _ in 0..16 {
+        exchange(&mut client, "AUTH xapp 0123456789abcdeX", wrong);
+    }
+    assert_eq!(rest(&mut client), "");
+}
+
+#[test]
+fn replies_reach_a_client_that_has_stopped_sending() {
+    let sdl = start(Limits::default());
+    let mut client = connect(&sdl);
+    let value = "x".repeat(200_000);
+    exchange(&mut client, &format!("SET {{ns}},key {value}"), "+OK\r\n");
+    const GETS: usize = 100;
+    (0..GETS).for_each(|_| send(&mut client, "GET {ns},key"));
+    // what is cut is not executed
+    client.write_all(b"*2\r\n$3\r\nDEL\r\n$8\r\n{ns}").unwrap();
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let reply = format!("${}\r\n{value}\r\n", value.len());
+    (0..GETS).for_each(|_| expect(&mut client, &reply));
+    assert_eq!(rest(&mut client), "");
+    let mut subscriber = connect(&sdl);
+    exchange(&mut subscriber, "SUBSCRIBE {ns},ch", "*3\r\n$9\r\nsubscribe\r\n$7\r\n{ns},ch\r\n:1\r\n");
+    subscriber.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(rest(&mut subscriber), "");
+    exchange(&mut connect(&sdl), "EXISTS {ns},key", ":1\r\n");
+    assert_eq!(sdl.counts().faults, 0);
+}
+
+#[test]
 fn rights_change_while_clients_are_connected() {
     let load = |content: &str| {
         let file = TemporaryFile::new("changing-tokens");

@@ -290,6 +290,41 @@ fn client_that_does_not_read_harms_nobody_over_tls() {
 }
 
 #[test]
+fn replies_reach_a_client_that_has_stopped_sending() {
+    let authority = Authority::new();
+    let sdl = start(config(credentials(&authority)));
+    let mut client = connect(&sdl, &authority, None);
+    let value = "x".repeat(200_000);
+    exchange(&mut client, &format!("SET {{ns}},key {value}"), "+OK\r\n");
+    const GETS: usize = 100;
+    (0..GETS).for_each(|_| send(&mut client, "GET {ns},key"));
+    client.conn.send_close_notify();
+    client.flush().unwrap();
+    client.sock.shutdown(std::net::Shutdown::Write).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let reply = format!("${}\r\n{value}\r\n", value.len());
+    (0..GETS).for_each(|_| expect(&mut client, &reply));
+    assert_eq!(client.read(&mut [0; 1]).unwrap(), 0);
+    assert_eq!(sdl.counts().faults, 0);
+}
+
+#[test]
+fn client_without_tls_1_3_is_refused() {
+    let authority = Authority::new();
+    let sdl = start(config(credentials(&authority)));
+    // TLS 1.2 (RFC 5246 7.4.1.2): a random, no session, one cipher suite, no compression, groups and signature algorithms
+    let mut hello = vec![22, 3, 1, 0, 63, 1, 0, 0, 59, 3, 3];
+    hello.extend([7; 32]);
+    hello.extend([0, 0, 2, 0xc0, 0x2f, 1, 0, 0, 16, 0, 10, 0, 4, 0, 2, 0, 29, 0, 13, 0, 4, 0, 2, 4, 3]);
+    let mut client = socket(&sdl);
+    client.write_all(&hello).unwrap();
+    let mut alert = Vec::new();
+    client.read_to_end(&mut alert).unwrap();
+    assert_eq!(alert, [21, 3, 3, 0, 2, 2, 70], "a fatal alert: protocol version");
+    wait_for("it is counted", || sdl.counts().faults == 1);
+}
+
+#[test]
 fn replies_before_quit_arrive_at_a_slow_reader() {
     let authority = Authority::new();
     let sdl = start(config(credentials(&authority)));

@@ -27,7 +27,10 @@ fn authenticate(call: &mut Call<'_>, name: Option<&[u8]>, token: &[u8]) -> Resul
     }
     // clients that know one password only send it with this name
     let name = name.filter(|name| *name != b"default");
-    let (token, rights) = access.authenticate(name, token).ok_or(Refusal::WrongToken)?;
+    let Some((token, rights)) = access.authenticate(name, token) else {
+        call.session.wrong_tokens += 1;
+        return Err(Refusal::WrongToken);
+    };
     (call.session.credential, call.session.rights) = (Credential::Token(token), rights);
     Ok(())
 }
@@ -89,7 +92,6 @@ pub(super) fn quit(call: &mut Call<'_>) -> Result<(), Refusal> {
 pub(super) fn reset(call: &mut Call<'_>) -> Result<(), Refusal> {
     call.engine.leave(call.session);
     let session = &mut *call.session;
-    (session.channels, session.patterns) = Default::default();
     (session.transaction, session.name, session.version) = Default::default();
     session.identify(&call.engine.access);
     call.replies.status("RESET");
