@@ -258,7 +258,8 @@ fn client_without_rights_may_send_little_and_try_few_tokens() {
     let file = TemporaryFile::new("few-tokens");
     std::fs::write(&file.0, "xapp 0123456789abcdef write:ns\n").unwrap();
     let access = sdl::AccessList::load(&file.0).unwrap();
-    let config = Config { access, ..Config::new("tcp://127.0.0.1:0".parse().unwrap()) };
+    let limits = Limits { request_timeout: 3 * PATIENCE, ..Limits::default() };
+    let config = Config { access, limits, ..Config::new("tcp://127.0.0.1:0".parse().unwrap()) };
     let sdl = Sdl::start(config, LogBudget::new(1000)).unwrap();
     let long = "x".repeat(20_000);
     let mut client = connect(&sdl);

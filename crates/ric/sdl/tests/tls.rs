@@ -146,6 +146,8 @@ fn rights_follow_the_certificate() {
     assert_eq!(kpm.read(&mut [0; 1]).unwrap(), 0, "no line names the certificate any more");
     exchange(&mut other, "GET {other},key", "$5\r\nvalue\r\n");
     sdl.handle().set_access(access(&authority, "other certificate:other.example write:other\n"));
+    // which is answered when the rights are in force
+    let _ = sdl.handle().read(b"other");
     exchange(&mut other, "SET {other},key new", "+OK\r\n");
     exchange(&mut other, "GET {kpm},key", "-NOPERM this client may not read the namespace 'kpm'\r\n");
 }
