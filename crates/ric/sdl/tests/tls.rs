@@ -130,17 +130,21 @@ fn rights_follow_the_certificate() {
     let sdl = start(Config { access: access(&authority, TOKENS), ..config(credentials(&authority)) });
     let (kpm, other) = (authority.issue(&["kpm.example"], |_| ()), authority.issue(&["other.example"], |_| ()));
     let mut kpm = connect(&sdl, &authority, Some(&kpm));
+    exchange(&mut kpm, "ACL WHOAMI", "$3\r\nkpm\r\n");
     exchange(&mut kpm, "SET {kpm},key value", "+OK\r\n");
     let denied = "-NOPERM this client may not write the namespace 'other'\r\n";
     exchange(&mut kpm, "SET {other},key value", denied);
     // a token takes the place of the certificate until the session begins anew
     exchange(&mut kpm, "AUTH operator 0123456789abcdef", "+OK\r\n");
+    exchange(&mut kpm, "ACL WHOAMI", "$8\r\noperator\r\n");
     exchange(&mut kpm, "SET {other},key value", "+OK\r\n");
     exchange(&mut kpm, "RESET", "+RESET\r\n");
     exchange(&mut kpm, "SET {other},key value", denied);
     let no_auth = "-NOAUTH authentication required: send AUTH with the token of the xApp\r\n";
     let mut other = connect(&sdl, &authority, Some(&other));
     exchange(&mut other, "GET {other},key", no_auth);
+    exchange(&mut other, "ACL WHOAMI", "$7\r\ndefault\r\n");
+    exchange(&mut other, "ACL LIST", "-ERR syntax error\r\n");
     // the names in the file change
     sdl.handle().set_access(access(&authority, "other certificate:other.example read:other\n"));
     assert_eq!(kpm.read(&mut [0; 1]).unwrap(), 0, "no line names the certificate any more");
