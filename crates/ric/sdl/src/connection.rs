@@ -1,10 +1,10 @@
 //! The connection of a client.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use link::Interest;
 #[cfg(feature = "tls")]
@@ -19,6 +19,10 @@ use crate::resp::Decoder;
 pub(crate) const HIGH_WATER: usize = 256 << 10;
 /// A buffer that is larger is given back when it is empty.
 const KEPT_OCTETS: usize = 64 << 10;
+
+/// How long what a client sends after an error is discarded, so that it can read the reason: a connection that is closed with
+/// octets that were not read is reset, and the reason is lost.
+const LINGER: Duration = Duration::from_secs(1);
 
 pub(crate) enum Socket {
     Tcp(TcpStream),
@@ -99,6 +103,35 @@ impl Socket {
         }
     }
 
+    /// Reads once and discards it; returns whether the client has ended.
+    pub fn discard(&mut self, scratch: &mut [u8]) -> io::Result<bool> {
+        let read = match self {
+            Socket::Tcp(socket) => socket.read(scratch),
+            Socket::Unix(socket) => socket.read(scratch),
+            #[cfg(feature = "tls")]
+            Socket::Tls(stream) => return stream.discard(scratch).map_err(io::Error::other),
+        };
+        match read {
+            Ok(count) => Ok(count == 0),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends this direction of the connection.
+    fn shut_down(&mut self) {
+        // it fails for a connection that is gone
+        let _ = match self {
+            Socket::Tcp(socket) => socket.shutdown(Shutdown::Write),
+            Socket::Unix(socket) => socket.shutdown(Shutdown::Write),
+            #[cfg(feature = "tls")]
+            Socket::Tls(stream) => {
+                stream.shut_down();
+                Ok(())
+            }
+        };
+    }
+
     /// Whether encrypted octets wait.
     pub fn wants_write(&self) -> bool {
         match self {
@@ -145,6 +178,10 @@ pub(crate) struct Connection {
     pub interest: Interest,
     /// The client sends nothing more.
     pub has_ended: bool,
+    /// The connection ends because of what the client has sent.
+    pub has_fault: bool,
+    /// Since when what the client sends is discarded.
+    pub lingers_since: Option<Instant>,
     /// Whole requests may wait until replies were sent.
     pub is_blocked: bool,
     pub admitted: Instant,
@@ -174,6 +211,8 @@ impl Connection {
             counted: 0,
             interest: Interest::READ,
             has_ended: false,
+            has_fault: false,
+            lingers_since: None,
             is_blocked: false,
             admitted: now,
             wrong_tokens: 0,
@@ -227,9 +266,24 @@ impl Connection {
         Ok(())
     }
 
+    /// Sends nothing more, and discards what the client sends.
+    pub fn linger(&mut self, now: Instant) {
+        self.socket.shut_down();
+        self.decoder = Decoder::default();
+        (self.session.is_closing, self.part_since, self.lingers_since) = (true, None, Some(now));
+    }
+
+    /// Whether the client has had time to read the reason of an error.
+    pub fn has_lingered(&self, now: Instant) -> bool {
+        self.lingers_since.is_some_and(|since| now.saturating_duration_since(since) >= LINGER)
+    }
+
     /// Returns the limit of time that the client has exceeded.
     pub fn late(&self, now: Instant, limits: &Limits) -> Option<String> {
         let is_over = |since: Instant, limit| now.saturating_duration_since(since) >= limit;
+        if self.lingers_since.is_some() {
+            return None;
+        }
         if self.is_shaking_hands {
             let is_late = is_over(self.admitted, limits.handshake_timeout);
             return is_late.then(|| "its TLS handshake has not ended in time".to_owned());

@@ -174,6 +174,13 @@ impl Server {
             return;
         }
         let Connection { socket, decoder, .. } = connection;
+        if connection.lingers_since.is_some() {
+            return match socket.discard(&mut self.scratch) {
+                Ok(false) => {}
+                Ok(true) => self.end(number, "it has closed the connection after an error", false),
+                Err(error) => self.end(number, &error.to_string(), false),
+            };
+        }
         match socket.receive(&mut self.scratch, &mut |octets| decoder.push(octets)) {
             // the replies to what it has sent go out first
             Ok(Received::End) => connection.has_ended = true,
@@ -217,6 +224,7 @@ impl Server {
                 }
                 Err(fault) => {
                     session.is_closing = true;
+                    connection.has_fault = true;
                     self.engine.counts.faults += 1;
                     let until = if session.rights.is_none() {
                         "; it has not authenticated, which lowers the bounds"
@@ -370,6 +378,10 @@ impl Server {
         for (number, why) in late {
             self.end(number, &why, true);
         }
+        let lingered = self.connections.iter().filter(|(_, connection)| connection.has_lingered(now));
+        for number in lingered.map(|(number, _)| *number).collect::<Vec<_>>() {
+            self.end(number, "it has had time to read an error", false);
+        }
         if !self.is_accepting {
             self.listen(Interest::READ);
         }
@@ -463,12 +475,18 @@ impl Server {
     /// Sends what waits for a client, and closes the connection if that was the last.
     fn send(&mut self, number: u64) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
+        if connection.lingers_since.is_some() {
+            return;
+        }
         if let Err(error) = connection.flush(Instant::now()) {
             return self.end(number, &error.to_string(), false);
         }
         let is_closing = connection.session.is_closing;
         if is_closing {
             self.engine.leave(&mut connection.session);
+            if !connection.wants_write() && connection.has_fault && !connection.has_ended {
+                return self.linger(number);
+            }
             if !connection.wants_write() {
                 return self.end(number, "it has closed the connection, or had its last reply", false);
             }
@@ -494,6 +512,15 @@ impl Server {
         }
     }
 
+    /// Ends a connection when its client has read why, or goes on sending.
+    fn linger(&mut self, number: u64) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        connection.linger(Instant::now());
+        self.engine.leave(&mut connection.session);
+        self.set_interest(number, Interest::READ);
+        self.count(number);
+    }
+
     /// Counts what the buffers of a connection hold.
     fn count(&mut self, number: u64) {
         if let Some(connection) = self.connections.get_mut(&number) {
@@ -507,7 +534,7 @@ impl Server {
         let Some(mut connection) = self.connections.remove(&number) else { return };
         self.engine.leave(&mut connection.session);
         self.buffered = self.buffered.saturating_sub(connection.counted);
-        let Connection { socket, host, peer, session, is_shaking_hands, .. } = connection;
+        let Connection { socket, host, peer, session, .. } = connection;
         // closing the socket removes it as well
         let _ = self.poll.remove(&socket);
         drop(socket);
@@ -521,10 +548,7 @@ impl Server {
             self.engine.counts.faults += 1;
             if self.log.allow(host) {
                 let name = &session.rights.name;
-                match is_shaking_hands {
-                    true => warn!("a client of the shared data layer at {peer} is refused: {why}"),
-                    false => warn!("the client {name} of the shared data layer at {peer} is disconnected: {why}"),
-                }
+                warn!("the client {name} of the shared data layer at {peer} is disconnected: {why}");
             }
         } else {
             debug!("a client of the shared data layer at {peer} has ended: {why}");

@@ -194,6 +194,27 @@ fn malformed_request_ends_its_connection_only() {
 }
 
 #[test]
+fn reason_reaches_a_client_that_sends_too_much_and_reads_later() {
+    let sdl = start(Limits { max_request_octets: 1 << 20, ..Limits::default() });
+    let mut client = connect(&sdl);
+    client.write_all(&request(&[b"SET", b"{ns},key", &vec![b'x'; 9 << 20]])).unwrap();
+    let mut reply = String::new();
+    client.read_to_string(&mut reply).unwrap();
+    assert_eq!(reply, "-ERR Protocol error: a request is too long\r\n");
+    // one that goes on is cut off
+    let mut client = connect(&sdl);
+    client.write_all(&request(&[b"SET", b"{ns},key", &vec![b'x'; 2 << 20]])).unwrap();
+    let begun = Instant::now();
+    while client.write_all(b"x").is_ok() {
+        assert!(begun.elapsed() < PATIENCE, "it sends for ever");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(client);
+    wait_for("both have ended", || sdl.counts().connections == 0);
+    assert_eq!(sdl.counts().faults, 2);
+}
+
+#[test]
 fn subscriber_that_does_not_read_is_disconnected() {
     let sdl = start(Limits { max_queue_octets: 1 << 20, ..Limits::default() });
     let (mut slow, mut quick, mut client) = (connect(&sdl), connect(&sdl), connect(&sdl));

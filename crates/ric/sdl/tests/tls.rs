@@ -172,8 +172,13 @@ fn certificate_is_verified_and_may_be_required() {
         assert!(refused.contains("UnknownIssuer"), "{refused}");
         wait_for("both are counted", || sdl.counts().faults == 2);
     }
-    let refused = refusal(&mut connect(&required, &authority, None));
-    assert!(refused.contains("CertificateRequired"), "{refused}");
+    // also one that goes on sending before it reads the reason
+    for pings in [1, 1000] {
+        let mut client = connect(&required, &authority, None);
+        (0..pings).for_each(|_| send(&mut client, "PING"));
+        let refused = refusal(&mut client);
+        assert!(refused.contains("CertificateRequired"), "{refused}");
+    }
     wait_for("all have ended", || required.counts().connections == 0);
 }
 

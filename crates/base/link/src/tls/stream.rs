@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::net::Shutdown;
 use rustls::ServerConnection;
 
 use super::Tls;
@@ -87,6 +88,29 @@ impl TlsStream {
         // The peer's messages may require an answer, such as new keys.
         self.session.write_records(self.socket.as_fd())?;
         Ok(octets)
+    }
+
+    /// Reads once from the socket and discards it, for a peer that is to read the reason of an error first. Returns whether the peer
+    /// has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] or [`Error::Lost`] of the socket.
+    pub fn discard(&mut self, scratch: &mut [u8]) -> Result<bool, Error> {
+        match Session::read(self.socket.as_fd(), scratch) {
+            Ok(_) => Ok(false),
+            Err(Error::Lost(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends this direction: sends a close notification, if the handshake is complete, and the end of the TCP stream.
+    pub fn shut_down(&mut self) {
+        if !self.session.tls.is_handshaking() {
+            self.session.close(self.socket.as_fd());
+        }
+        // it fails only if the connection is gone already
+        let _ = rustix::net::shutdown(&self.socket, Shutdown::Write);
     }
 
     /// Whether encrypted octets wait for the socket.

@@ -1,6 +1,7 @@
 //! TLS handshakes: they go on between the requests of other clients, and a few of them in a round.
 
-use std::io::{ErrorKind, Read, Write};
+use std::fmt::Display;
+use std::io::Write;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 
@@ -50,39 +51,36 @@ impl Server {
                 if matches!(error, Error::Tls(TlsFault::NotTls)) {
                     refuse_plainly(stream);
                 }
-                self.end_handshake(number, &error);
+                self.refuse(number, &error);
             }
         }
     }
 
-    fn end_handshake(&mut self, number: u64, error: &Error) {
-        match error {
-            Error::Tls(TlsFault::NotTls) => self.end(
-                number,
-                "it does not use TLS: connect with rediss:// or redis-cli --tls; a token that it has sent in clear text is to be replaced",
-                true,
-            ),
+    /// Notes why a handshake has failed. The client reads the alert before the connection ends.
+    fn refuse(&mut self, number: u64, error: &Error) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        let (host, peer) = (connection.host, &connection.peer);
+        let why: &dyn Display = match error {
             // probes of a port end so
-            Error::Tls(TlsFault::Unfinished) | Error::Lost(_) => self.end(number, &error.to_string(), false),
-            _ => self.end(number, &error.to_string(), true),
+            Error::Tls(TlsFault::Unfinished) | Error::Lost(_) => return self.end(number, &error.to_string(), false),
+            Error::Tls(TlsFault::NotTls) => {
+                &"it does not use TLS: connect with rediss:// or redis-cli --tls; a token that it has sent in clear text is to be replaced"
+            }
+            error => error,
+        };
+        self.engine.counts.faults += 1;
+        if self.log.allow(host) {
+            warn!("a client of the shared data layer at {peer} is refused: {why}");
         }
+        connection.is_shaking_hands = false;
+        self.linger(number);
     }
 }
 
-/// Tells a client without TLS that this is the reason. What it has sent is taken off the socket first, for else the end of the
-/// connection would be a reset, with which the text is lost.
+/// Tells a client without TLS that this is the reason.
 fn refuse_plainly(stream: &TlsStream) {
-    let Ok(socket) = stream.as_fd().try_clone_to_owned() else { return };
-    let mut socket = TcpStream::from(socket);
-    let mut octets = [0; 4096];
-    for _ in 0..16 {
-        match socket.read(&mut octets) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
+    if let Ok(socket) = stream.as_fd().try_clone_to_owned() {
+        // it is told or not
+        let _ = TcpStream::from(socket).write(PLAIN);
     }
-    // it is told or not
-    let _ = socket.write(PLAIN);
 }
