@@ -199,13 +199,11 @@ impl Handle {
     }
 
     pub(crate) fn wake(&self) {
-        match &self.waker {
-            Some(waker) => waker.wake(),
-            None => {
-                #[cfg(feature = "redis")]
-                self.shared.changed.notify_all();
-            }
+        if let Some(waker) = &self.waker {
+            waker.wake();
         }
+        #[cfg(feature = "redis")]
+        self.shared.changed.notify_all();
     }
 
     /// Has an observer called with each message that is published on a channel from now on, by whomever.
