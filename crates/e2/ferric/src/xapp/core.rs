@@ -364,14 +364,14 @@ impl Core {
             }
             XappEvent::Reconnected(_) => {
                 self.is_lost = false;
-                if !self.purposes().all(|purpose| purpose.request_service(commands)) {
-                    self.handle_no_service();
-                }
+                self.request_services(commands);
                 self.tell(&Event::RicBack);
                 if self.is_arbiter() && !commands.set_arbiter(true) {
                     self.arbiter_set(Some(RefusalCode::Version));
                 }
             }
+            XappEvent::NodeMoved { node, from, to } => self.handle_move(node, from, to),
+            XappEvent::ServicesMoved => self.request_services(commands),
             XappEvent::Service { kind, document } => self.handle_service(kind, document),
             XappEvent::NoService => self.handle_no_service(),
             XappEvent::Verified { .. } => {}
@@ -403,6 +403,20 @@ impl Core {
         // at once: a subscription that was resumed by the RIC is recognised by its request
         self.subscribe_streams(commands);
         self.has_changed = true;
+    }
+
+    /// Marks the gap in the records of a node that was connected to another RIC.
+    fn handle_move(&mut self, id: NodeId, from: &str, to: &str) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        for stream in self.streams.values_mut() {
+            if let Purpose::Records { sink, .. } = &mut stream.purpose
+                && stream.node.as_ref().is_none_or(|wanted| **wanted == *node.name)
+            {
+                sink.moved.retain(|moved| self.nodes.contains_key(moved));
+                sink.moved.insert(id);
+            }
+        }
+        self.tell(&Event::NodeMoved { node: Arc::clone(&node.name), from: from.into(), to: to.into() });
     }
 
     /// What the streams are for.
