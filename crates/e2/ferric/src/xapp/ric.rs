@@ -164,7 +164,7 @@ impl Ric {
 
     /// Connects to several RICs that share E2 nodes (`docs/several-rics.md`), as one: their nodes are in one list, each once. A node that
     /// moves to another RIC keeps its name, its streams go on with a mark ([`Event::NodeMoved`](super::Event::NodeMoved),
-    /// [`Record::is_moved`](super::Record::is_moved)), and controls go to the RIC that it is connected to. Waits up to 30 s for one of them;
+    /// [`Record::follows_move`](super::Record::follows_move)), and controls go to the RIC that it is connected to. Waits up to 30 s for one of them;
     /// a RIC that is absent is tried again.
     ///
     /// # Errors

@@ -62,8 +62,7 @@ pub struct Batch {
     pub ues: Vec<u32>,
     /// Indices into [`Dictionary::slices`], or [`NONE`].
     pub slices: Vec<u32>,
-    /// The records before which reports of their nodes may be missing, in order: each is the first one of its node after that has moved
-    /// to another RIC.
+    /// The records that [follow a move](Record::follows_move), as indices in their order.
     pub moves: Vec<u32>,
     /// The measurements, in the order of the request.
     pub columns: Vec<Column>,
@@ -97,7 +96,7 @@ impl Batch {
             cell: dictionary.cells.get(self.cells[at] as usize).copied(),
             ue: dictionary.ues.get(self.ues[at] as usize).cloned(),
             slice: dictionary.slices.get(self.slices[at] as usize).copied(),
-            is_moved: self.moves.binary_search(&u32::try_from(at).unwrap_or(NONE)).is_ok(),
+            follows_move: self.moves.binary_search(&u32::try_from(at).unwrap_or(NONE)).is_ok(),
             measurements: Arc::clone(&self.measurements),
             values: self.columns.iter().map(|column| column.value(at)).collect(),
         })
@@ -143,8 +142,8 @@ impl Batch {
     }
 
     /// Adds a record without values, perhaps the first one of its node after a move.
-    pub(super) fn push(&mut self, time_ns: i64, subject: &Subject, is_moved: bool) {
-        if is_moved {
+    pub(super) fn push(&mut self, time_ns: i64, subject: &Subject, follows_move: bool) {
+        if follows_move {
             self.moves.push(u32::try_from(self.len()).unwrap_or(NONE));
         }
         self.times_ns.push(time_ns);
@@ -210,8 +209,8 @@ pub struct Record {
     pub ue: Option<UeReference>,
     /// The network slice: the one that the record is about, or the one of its UE.
     pub slice: Option<NetworkSlice>,
-    /// Whether it is the first one of its node after that has moved to another RIC: reports before it may be missing.
-    pub is_moved: bool,
+    /// Whether it is the first one of its node since that has moved to another RIC: some before it are missing.
+    pub follows_move: bool,
     measurements: Arc<[String]>,
     values: Vec<Value>,
 }
