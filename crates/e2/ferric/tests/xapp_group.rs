@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,10 @@ use common::test_server::{Ric, free_ports};
 use common::{PATIENCE, socket_path};
 use e2ap::{GlobalE2NodeId, Pdu, RicActionAdmitted, RicSubscriptionResponse};
 use ferric::agent::{AgentLoop, NodeConfig, RanFunction};
-use ferric::e2::xapp::RicMessage;
-use ferric::e2::{ControlOutcome, NodeId, QueryOutcome, RefusalCode, SubscribeError, SubscriptionEnd, SubscriptionId};
+use ferric::e2::xapp::{NodeInfo, PROTOCOL_VERSION, RicMessage, XappMessage};
+use ferric::e2::{
+    ControlOutcome, ControlQuestion, NodeId, QueryOutcome, RefusalCode, SubscribeError, SubscriptionEnd, SubscriptionId,
+};
 use ferric::link::Address;
 use ferric::server::ServerConfig;
 use ferric::xapp::{Commands, MAX_RICS, Reconnect, RequestEvent, XappConfig, XappEvent, XappGroup};
@@ -33,6 +36,9 @@ enum Seen {
     Moved(NodeId, String, String),
     Request(RequestEvent),
     Report(SubscriptionId, NodeId, Vec<u8>),
+    Service(Vec<u8>),
+    ServicesMoved,
+    Dropped(u64),
     Disconnected,
     Other,
 }
@@ -48,6 +54,9 @@ impl Seen {
                 let message = indication.decode(&Gather::new()).unwrap().message.to_cow().into_owned();
                 Seen::Report(indication.subscription, indication.node, message)
             }
+            XappEvent::Service { document, .. } => Seen::Service(document.to_vec()),
+            XappEvent::ServicesMoved => Seen::ServicesMoved,
+            XappEvent::ReportsDropped(reports) => Seen::Dropped(*reports),
             XappEvent::Disconnected { .. } => Seen::Disconnected,
             _ => Seen::Other,
         }
@@ -416,4 +425,150 @@ fn number_of_rics_is_bounded() {
         let connect = || XappGroup::connect(addresses, "group", config(), Duration::ZERO);
         assert!(std::panic::catch_unwind(connect).is_err());
     }
+}
+
+/// A RIC that the test writes.
+struct WrittenRic(TcpListener);
+
+impl WrittenRic {
+    fn new() -> Self {
+        WrittenRic(TcpListener::bind("127.0.0.1:0").unwrap())
+    }
+
+    fn address(&self) -> Address {
+        format!("tcp://{}", self.0.local_addr().unwrap()).parse().unwrap()
+    }
+
+    /// Accepts a session.
+    fn accept(&self) -> Peer {
+        self.welcome(self.0.accept().unwrap().0)
+    }
+
+    /// Accepts the next session of a group, which is polled meanwhile.
+    fn accept_of(&self, group: &mut Group) -> Peer {
+        self.0.set_nonblocking(true).unwrap();
+        let stream = common::eventually_some("the session", || {
+            group.poll(Duration::from_millis(5));
+            self.0.accept().ok()
+        });
+        group.poll(Duration::from_millis(5));
+        stream.0.set_nonblocking(false).unwrap();
+        self.welcome(stream.0)
+    }
+
+    fn welcome(&self, stream: TcpStream) -> Peer {
+        let mut peer = Peer::of(stream);
+        assert!(matches!(XappMessage::decode(&peer.receive()).unwrap(), XappMessage::Hello { .. }));
+        let ric_id = e2ap::GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 1);
+        send_message(&mut peer, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id });
+        peer
+    }
+}
+
+fn send_message(peer: &mut Peer, message: &RicMessage<'_>) {
+    let mut octets = Vec::new();
+    message.encode(&mut octets);
+    peer.send(&octets);
+}
+
+/// A session with two RICs that the test writes.
+fn with_written_rics() -> (Group, [WrittenRic; 2], [Peer; 2]) {
+    let rics = [WrittenRic::new(), WrittenRic::new()];
+    let addresses = [rics[0].address(), rics[1].address()];
+    let connecting = std::thread::spawn(move || connect(&[&addresses[0], &addresses[1]]));
+    let first = rics[0].accept();
+    // services are those of the RIC that has answered first
+    std::thread::sleep(Duration::from_millis(100));
+    let peers = [first, rics[1].accept()];
+    (connecting.join().unwrap(), rics, peers)
+}
+
+#[test]
+fn services_are_those_of_one_ric_and_then_of_another() {
+    let (mut group, rics, [mut first, mut second]) = with_written_rics();
+    assert!(group.commands().service(7, b"one"));
+    group.poll(Duration::ZERO);
+    let one = XappMessage::Service { kind: 7, document: b"one".to_vec() };
+    assert_eq!(XappMessage::decode(&first.receive()).unwrap(), one);
+    // what another one sends is of no request
+    send_message(&mut second, &RicMessage::Service { kind: 8, document: b"unasked" });
+    send_message(&mut second, &RicMessage::Dropped { reports: 3 });
+    send_message(&mut first, &RicMessage::Service { kind: 8, document: b"answer" });
+    send_message(&mut first, &RicMessage::Dropped { reports: 2 });
+    let mut seen = Vec::new();
+    while !seen.contains(&Seen::Dropped(5)) || !seen.contains(&Seen::Service(b"answer".to_vec())) {
+        seen.push(group.next());
+    }
+    assert!(!seen.contains(&Seen::Service(b"unasked".to_vec())));
+
+    drop(first);
+    group.until(|event| (event == Seen::ServicesMoved).then_some(()));
+    assert!(group.commands().service(7, b"two"));
+    group.poll(Duration::ZERO);
+    let two = XappMessage::Service { kind: 7, document: b"two".to_vec() };
+    assert_eq!(XappMessage::decode(&second.receive()).unwrap(), two);
+    drop(second);
+    group.until(|event| (event == Seen::Disconnected).then_some(()));
+    assert!(group.commands().service(7, b"nobody"), "it is requested again when there is a RIC");
+    drop(rics);
+}
+
+#[test]
+fn arbiter_is_offered_to_each_ric_and_answers_the_one_that_asks() {
+    let (mut group, rics, [mut first, mut second]) = with_written_rics();
+    assert!(group.commands().set_arbiter(true));
+    group.poll(Duration::ZERO);
+    for peer in [&mut first, &mut second] {
+        assert_eq!(XappMessage::decode(&peer.receive()).unwrap(), XappMessage::SetArbiter { is_offered: true });
+    }
+    // one admits it, the other does not: it is one
+    send_message(&mut first, &RicMessage::Request(RequestEvent::ArbiterSet { refusal: None }));
+    assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal: None });
+    let refusal = Some(RefusalCode::NotAllowed);
+    send_message(&mut second, &RicMessage::Request(RequestEvent::ArbiterSet { refusal }));
+    let functions = Vec::new();
+    let info = NodeInfo {
+        id: NodeId(40),
+        global_id: node_id(1),
+        version: e2ap::Version::V2_03,
+        encoding: "per".into(),
+        functions,
+    };
+    send_message(&mut second, &RicMessage::NodeUp(info));
+    let node = group.node_up();
+    let asked = ControlQuestion {
+        question: 17,
+        node: NodeId(40),
+        function: FUNCTION,
+        xapp: "a".into(),
+        with: "b".into(),
+        parameter: "p".into(),
+        settings: "s".into(),
+        left_ms: 500,
+        header: Vec::new(),
+        message: Vec::new(),
+    };
+    send_message(&mut second, &RicMessage::Request(RequestEvent::ControlAsked(Box::new(asked.clone()))));
+    let RequestEvent::ControlAsked(question) = group.request() else { panic!("a question") };
+    assert_eq!(*question, ControlQuestion { node, question: question.question, ..asked });
+    group.commands().decide(question.question, true);
+    group.poll(Duration::ZERO);
+    let decision = XappMessage::Decide { question: 17, accepts: true };
+    assert_eq!(XappMessage::decode(&second.receive()).unwrap(), decision);
+    send_message(&mut second, &RicMessage::Request(RequestEvent::Decided { question: 17, refusal: None }));
+    assert_eq!(group.request(), RequestEvent::Decided { question: question.question, refusal: None });
+
+    // a RIC that is back is asked again; all refuse when the last one does
+    drop(first);
+    let mut first = rics[0].accept_of(&mut group);
+    group.poll(Duration::from_millis(100));
+    assert_eq!(XappMessage::decode(&first.receive()).unwrap(), XappMessage::SetArbiter { is_offered: true });
+    assert!(group.commands().set_arbiter(true));
+    group.poll(Duration::ZERO);
+    for peer in [&mut first, &mut second] {
+        assert_eq!(XappMessage::decode(&peer.receive()).unwrap(), XappMessage::SetArbiter { is_offered: true });
+        send_message(peer, &RicMessage::Request(RequestEvent::ArbiterSet { refusal }));
+    }
+    assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal });
+    assert!(group.events.is_empty());
 }
