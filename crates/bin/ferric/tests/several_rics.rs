@@ -1,5 +1,5 @@
 //! Three RICs share 300 nodes through a real Redis: a RIC is killed and started again, Redis is paused and restarted. xApps have a
-//! session with each RIC and subscribe wherever a node sets up, and another one has one session with all of them. No report comes twice.
+//! session with each RIC and subscribe wherever a node sets up, another xApp has one session with all. No report comes twice.
 
 mod program;
 

@@ -51,8 +51,9 @@ pub struct RicOptions {
 impl RicOptions {
     /// The RIC's address. Default: the variable `FERRIC_RIC`, which may have several with spaces in between, or
     /// `tcp://127.0.0.1:36423`.
-    pub fn address(self, address: impl Into<String>) -> Self {
-        self.addresses([address])
+    pub fn address(mut self, address: impl Into<String>) -> Self {
+        self.addresses = Some(vec![address.into()]).filter(|address| !address[0].is_empty());
+        self
     }
 
     /// The addresses of several RICs that share E2 nodes, at most [`MAX_RICS`]. The session has the nodes of all, and follows a node to
@@ -163,9 +164,9 @@ impl Ric {
     }
 
     /// Connects to several RICs that share E2 nodes (`docs/several-rics.md`), as one: their nodes are in one list, each once. A node that
-    /// moves to another RIC keeps its name, its streams go on with a mark ([`Event::NodeMoved`](super::Event::NodeMoved),
-    /// [`Record::follows_move`](super::Record::follows_move)), and controls go to the RIC that it is connected to. Waits up to 30 s for one of them;
-    /// a RIC that is absent is tried again.
+    /// moves to another RIC keeps its name, and controls go to the RIC that it is connected to. Its streams go on, with a mark:
+    /// [`Event::NodeMoved`](super::Event::NodeMoved), [`Record::follows_move`](super::Record::follows_move). Waits up to 30 s for one of
+    /// the RICs; one that is absent is tried again.
     ///
     /// # Errors
     /// [`Error::Address`], [`Error::Connect`], [`Error::Invalid`].

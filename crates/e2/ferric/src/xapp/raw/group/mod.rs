@@ -362,7 +362,7 @@ impl XappGroup {
             if let (Some(other), Some(used)) = (other, used) {
                 tracing::warn!(
                     node = %id,
-                    "{used} and {other} both have this node: it is used at the former. If they are not one group, connect to each by itself"
+                    "{used} and {other} both have this node: it is used at the former. Connect to RICs of two groups separately"
                 );
             }
         }
