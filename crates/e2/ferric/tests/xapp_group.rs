@@ -572,3 +572,27 @@ fn arbiter_is_offered_to_each_ric_and_answers_the_one_that_asks() {
     assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal });
     assert!(group.events.is_empty());
 }
+
+#[test]
+fn policies_are_requested_of_the_next_ric_when_theirs_is_lost() {
+    const POLICY_QUERY: u32 = 20012;
+    let rics = [WrittenRic::new(), WrittenRic::new()];
+    let addresses = [rics[0].address().to_string(), rics[1].address().to_string()];
+    let connecting = std::thread::spawn(move || {
+        let options = ferric::xapp::Ric::options().addresses(addresses).name("group").config(config());
+        options.connect().unwrap()
+    });
+    let mut first = rics[0].accept();
+    std::thread::sleep(Duration::from_millis(100));
+    let mut second = rics[1].accept();
+    let ric = connecting.join().unwrap();
+    let mut policies = ric.a1_policies(7).unwrap();
+    let query = XappMessage::Service { kind: POLICY_QUERY, document: br#"{"policy_type_id":7}"#.to_vec() };
+    assert_eq!(XappMessage::decode(&first.receive()).unwrap(), query);
+    drop((first, rics));
+    assert_eq!(XappMessage::decode(&second.receive()).unwrap(), query);
+    let document = br#"{"operation":"CREATE","policy_type_id":7,"policy_instance_id":"one","payload":{}}"#;
+    send_message(&mut second, &RicMessage::Service { kind: 20010, document });
+    let policy = policies.next_within(PATIENCE).unwrap().unwrap();
+    assert_eq!(policy.id(), "one");
+}
