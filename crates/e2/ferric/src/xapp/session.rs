@@ -196,7 +196,7 @@ pub(super) fn joined(addresses: &[Address]) -> String {
 /// The raw session: with one RIC, or with several.
 enum Link {
     One(Box<Xapp>),
-    Group(XappGroup),
+    Group(Box<XappGroup>),
 }
 
 impl Link {
@@ -205,7 +205,7 @@ impl Link {
             [address] => {
                 connect(address, name, &config, Instant::now() + timeout).map(|xapp| Link::One(Box::new(xapp)))
             }
-            several => XappGroup::connect(several, name, config, timeout).map(Link::Group),
+            several => XappGroup::connect(several, name, config, timeout).map(|group| Link::Group(Box::new(group))),
         }
     }
 

@@ -296,9 +296,9 @@ impl XappGroup {
             ready[event.token as usize] = true;
         }
         let now = Instant::now();
-        for at in 0..self.members.len() {
+        for (at, is_ready) in ready.into_iter().enumerate().take(self.members.len()) {
             let member = &self.members[at];
-            if ready[at] || member.has_unsent() || member.deadline(&self.config).is_some_and(|due| due <= now) {
+            if is_ready || member.has_unsent() || member.deadline(&self.config).is_some_and(|due| due <= now) {
                 self.advance(at, handle)?;
             }
         }
