@@ -502,9 +502,11 @@ fn policy_reaches_own_xapps_at_each_ric() {
     let rics: Vec<_> = (0..2).map(|number| Member::start(&redis, number)).collect();
     let line = format!("2 RICs share the nodes: {}, {}", rics[0].name, rics[1].name);
     eventually("the RICs know each other", || log().matches(&line).count() == 2);
-    let xapps: Vec<_> = rics
+    let addresses: Vec<_> = rics.iter().map(|member| member.ric.xapp.to_string()).collect();
+    // one at each RIC, and one at both
+    let xapps: Vec<_> = [&addresses[..1], &addresses[1..], &addresses[..]]
         .iter()
-        .map(|member| ferric::xapp::Ric::options().address(member.ric.xapp.to_string()).name("own").connect().unwrap())
+        .map(|addresses| ferric::xapp::Ric::options().addresses(*addresses).name("own").connect().unwrap())
         .collect();
     let mut streams: Vec<_> = xapps.iter().map(|xapp| xapp.a1_policies(20008).unwrap()).collect();
     let of_type = json!({ "name": "n", "description": "d", "policy_type_id": 20008, "create_schema": {} });

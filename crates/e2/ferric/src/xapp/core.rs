@@ -240,14 +240,14 @@ impl Core {
             }
             XappEvent::Reconnected(_) => {
                 self.is_lost = false;
-                if !self.purposes().all(|purpose| purpose.request_service(commands)) {
-                    self.handle_no_service();
-                }
+                self.request_services(commands);
                 self.tell(&Event::RicBack);
                 if self.is_arbiter() && !commands.set_arbiter(true) {
                     self.arbiter_set(Some(RefusalCode::Version));
                 }
             }
+            XappEvent::NodeMoved { node, from, to } => self.handle_move(node, from, to),
+            XappEvent::ServicesMoved => self.request_services(commands),
             XappEvent::Service { kind, document } => self.handle_service(kind, document),
             XappEvent::NoService => self.handle_no_service(),
             XappEvent::Verified { .. } => {}

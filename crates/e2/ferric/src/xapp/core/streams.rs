@@ -151,6 +151,20 @@ impl Core {
         }
     }
 
+    /// Marks the gap in the records of a node that was connected to another RIC.
+    pub(super) fn handle_move(&mut self, id: NodeId, from: &str, to: &str) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        for stream in self.streams.values_mut() {
+            if let Purpose::Records { sink, .. } = &mut stream.purpose
+                && stream.node.as_ref().is_none_or(|wanted| **wanted == *node.name)
+            {
+                sink.moved.retain(|moved| self.nodes.contains_key(moved));
+                sink.moved.insert(id);
+            }
+        }
+        self.tell(&Event::NodeMoved { node: Arc::clone(&node.name), from: from.into(), to: to.into() });
+    }
+
     /// What the streams are for.
     pub fn purposes(&self) -> impl Iterator<Item = &Purpose> {
         self.streams.values().map(|stream| &stream.purpose)
