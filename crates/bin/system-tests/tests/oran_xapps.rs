@@ -87,6 +87,7 @@ fn xapp_subscribes_by_rest_and_receives_indications() {
         listed,
         json!([{ "SubscriptionId": subscription_id, "Meid": NODE, "ClientEndpoint": [endpoint], "SubscriptionInstances": [] }])
     );
+    assert_eq!(network.rest.get("//ric/v1/subscriptions"), listed, "the path of the platform's framework for Go");
     let endpoints = network.rest.get("/ric/v1/endpoints");
     assert!(endpoints[0]["indications"].as_u64().unwrap() >= 3, "{endpoints}");
     // the same request is the same subscription

@@ -24,7 +24,7 @@ const MAX_MESSAGE: usize = 16 << 10;
 struct Message {
     #[serde(flatten)]
     alarm: MessageAlarm,
-    /// `RAISE`, `CLEAR` or `CLEARALL`; the method decides between the first two.
+    /// `RAISE`, `CLEAR` or `CLEARALL`. DELETE clears in any case; POST raises without it.
     #[serde(rename = "AlarmAction", alias = "alarmAction")]
     action: Option<Action>,
 }
@@ -91,7 +91,8 @@ fn problem(error: RaiseError) -> Problem {
 fn change(alarms: &Alarms, request: &Request, is_raised: bool) -> Result<Response, Problem> {
     let Message { alarm, action } = request.json()?;
     let alarm = alarm.alarm()?;
-    if is_raised {
+    // the platform's clients post a clear
+    if is_raised && !matches!(action, Some(Action::Clear | Action::ClearAll)) {
         alarms.raise(alarm, Instant::now()).map_err(problem)?;
     } else if action == Some(Action::ClearAll) {
         alarms.book().clear_all(&alarm.managed_object_id, &alarm.application_id, None);
@@ -143,7 +144,9 @@ pub fn routes(alarms: &Alarms) -> Vec<Route> {
     };
     vec![
         route(
-            Operation::post(ALARMS, "raiseAlarm", "Raise an alarm").takes::<Message>().returns::<()>("It is raised."),
+            Operation::post(ALARMS, "raiseAlarm", "Raise an alarm")
+                .takes::<Message>()
+                .returns::<()>("It is raised; with `AlarmAction` CLEAR or CLEARALL, it is cleared."),
             |alarms, request| change(alarms, request, true),
         ),
         route(

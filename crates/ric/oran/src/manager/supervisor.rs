@@ -6,6 +6,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use log_lines::{Host, LogBudget, escaped};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use tracing::{info, warn};
 
 use super::commands::{Commands, Permitted};
+use super::config_reader::{ConfigReader, Source, check_path};
 use super::container::{Container, ric_id};
 use super::descriptor::{Descriptor, MAX_DESCRIPTOR_OCTETS, Messages, Mistakes, described};
 use super::documents::{
@@ -46,6 +48,7 @@ pub(super) struct Supervisor {
     rmr: Option<SocketAddr>,
     log: LogBudget,
     registry: Registry,
+    reader: ConfigReader,
     xapps: BTreeMap<String, Xapp>,
     guard: Guard,
     /// The id of the RIC in the names of containers.
@@ -58,7 +61,8 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    pub fn new(config: ManagerConfig) -> io::Result<Self> {
+    /// `wake` has [`Supervisor::step`] called.
+    pub fn new(config: ManagerConfig, wake: Arc<dyn Fn() + Send + Sync>) -> io::Result<Self> {
         let ManagerConfig { commands, bus, rmr, log, faults } = config;
         let parent = commands.as_ref().and_then(|commands| commands.state_folder.clone());
         let parent = parent.unwrap_or_else(std::env::temp_dir);
@@ -74,9 +78,9 @@ impl Supervisor {
         if let Some(folder) = commands.as_ref().and_then(|commands| commands.log_folder.as_ref()) {
             std::fs::create_dir_all(folder)?;
         }
-        let (registry, xapps) = (Registry::default(), BTreeMap::new());
+        let (registry, reader, xapps) = (Registry::default(), ConfigReader::new(wake), BTreeMap::new());
         let faulty = BTreeSet::new();
-        Ok(Supervisor { commands, bus, rmr, log, registry, xapps, guard, id, folder, faults, faulty })
+        Ok(Supervisor { commands, bus, rmr, log, registry, reader, xapps, guard, id, folder, faults, faulty })
     }
 
     /// Starts the xApps that start with the RIC.
@@ -99,8 +103,9 @@ impl Supervisor {
         !self.xapps.is_empty()
     }
 
-    /// Looks at the processes.
+    /// Looks at the processes, and takes configurations that were read.
     pub fn step(&mut self) {
+        self.take_configs();
         let now = Instant::now();
         let cgroup = self.commands.as_ref().and_then(|commands| commands.cgroup.as_deref());
         let mut removed = Vec::new();
@@ -309,8 +314,7 @@ impl Supervisor {
 
     /// Notes what an xApp says of itself.
     pub fn register(&mut self, request: RegisterRequest, host: IpAddr) -> Result<(), Problem> {
-        let RegisterRequest { app_name, app_version, app_instance_name, http_endpoint, rmr_endpoint, config, .. } =
-            request;
+        let RegisterRequest { app_name, app_version, app_instance_name, http_endpoint, rmr_endpoint, .. } = request;
         let instance = app_instance_name.unwrap_or_else(|| app_name.clone());
         for (at, name) in [("appName", &app_name), ("appInstanceName", &instance)] {
             if !(1..=MAX_NAME_OCTETS).contains(&name.len()) || !name.bytes().all(|octet| octet.is_ascii_graphic()) {
@@ -322,7 +326,13 @@ impl Supervisor {
             check_endpoint(endpoint).map_err(|why| Problem::bad_request(format!("{at}: {why}")).with("at", at))?;
         }
         let wrong_config = |why: String| Problem::bad_request(format!("config: {why}")).with("at", "config");
-        let messages = match config.filter(|config| !config.is_empty()) {
+        let config = request.config.filter(|config| !config.is_empty());
+        let path = request.config_path.filter(|path| !path.is_empty() && config.is_none());
+        if let Some(path) = &path {
+            check_path(path)
+                .map_err(|why| Problem::bad_request(format!("configPath: {why}")).with("at", "configPath"))?;
+        }
+        let messages = match config {
             None => Messages::default(),
             Some(config) if config.len() > MAX_DESCRIPTOR_OCTETS => {
                 return Err(wrong_config(format!("it has more than {MAX_DESCRIPTOR_OCTETS} octets")));
@@ -335,7 +345,8 @@ impl Supervisor {
         self.log_unknown_types(&app_name, &messages);
         let at = rmr_endpoint;
         let version: String = app_version.unwrap_or_default().chars().take(64).collect();
-        let new = Registration { version, http: http_endpoint, rmr: Some(at.clone()), messages, host: Some(host) };
+        let http = http_endpoint.clone();
+        let new = Registration { version, http, rmr: Some(at.clone()), messages, host: Some(host) };
         let former = self.registry.register(&app_name, &instance, new)?;
         if self.log.allow(Host::from(host)) {
             match former.filter(|former| former.rmr.as_ref() != Some(&at)).and_then(|former| former.rmr) {
@@ -347,7 +358,34 @@ impl Supervisor {
             }
         }
         self.publish();
+        if let Some(path) = path {
+            self.reader.read(Source { name: app_name, instance, http: http_endpoint, path, host });
+        }
         Ok(())
+    }
+
+    /// Gives xApps the routes of configurations that were read.
+    fn take_configs(&mut self) {
+        while let Some((source, result)) = self.reader.next_found() {
+            let Source { name, instance, http, path, host } = source;
+            let messages = match result {
+                Ok(config) => Messages::of(&config),
+                Err(why) => {
+                    if self.log.allow(Host::from(host)) {
+                        let why = escaped(why);
+                        warn!(
+                            "xApp {name} ({instance}) gets no routes: its configuration at http://{http}{path}: {why}"
+                        );
+                    }
+                    continue;
+                }
+            };
+            // it may have deregistered, or registered from elsewhere, meanwhile
+            if self.registry.set_messages(&name, &instance, (&http, host), &messages) {
+                self.log_unknown_types(&name, &messages);
+                self.publish();
+            }
+        }
     }
 
     /// Forgets an instance.
@@ -357,6 +395,7 @@ impl Supervisor {
         if !self.registry.deregister(app_name, instance) {
             return Err(Problem::bad_request(format!("there is no xApp `{}`", escaped(shortened(app_name)))));
         }
+        self.reader.forget(app_name, instance);
         self.publish();
         Ok(())
     }

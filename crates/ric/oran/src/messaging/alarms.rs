@@ -1,4 +1,5 @@
-//! Alarms over RMR (RIC_ALARM, in the platform's libraries RIC_ALARM_UPDATE): those of xApps, and those that are forwarded.
+//! Alarms over RMR: those of xApps, and those that are forwarded. The platform's libraries for Python and C++ send RIC_ALARM, that for
+//! Go RIC_ALARM_UPDATE, which the platform's alarm manager takes.
 //!
 //! An xApp sends its alarms where its environment says the alarm manager is: to the RIC. What is forwarded goes to the endpoints of
 //! the configuration, such as the platform's alarm manager; it waits while one of them is not connected, within [`MAX_WAITING`].
@@ -200,8 +201,8 @@ impl Messaging {
             }
             for payload in std::mem::take(&mut target.waiting) {
                 let mut head = Vec::with_capacity(message::OVERHEAD_OCTETS);
-                let header =
-                    Header { kind: MessageType::ALARM, source: &source, source_address: &source, ..Header::default() };
+                let kind = MessageType::ALARM_UPDATE;
+                let header = Header { kind, source: &source, source_address: &source, ..Header::default() };
                 header.write(payload.len(), &mut head);
                 if self.links.send_to(target.endpoint, &[&head, &payload]) {
                     traffic.counts.sent += 1;

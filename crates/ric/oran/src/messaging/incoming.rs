@@ -25,6 +25,7 @@ const OF_RIC: &[MessageType] = &[
     MessageType::SUBSCRIPTION_DELETE_REQUEST,
     MessageType::CONTROL_REQUEST,
     MessageType::ALARM,
+    MessageType::ALARM_UPDATE,
     #[cfg(feature = "a1")]
     MessageType::A1_POLICY_RESPONSE,
     #[cfg(feature = "a1")]
@@ -63,7 +64,7 @@ impl Messaging {
                 self.answer(&ReplyTo::of(connection, &message), NO_SUBSCRIPTION, &answer);
             }
             MessageType::HEALTH_CHECK_RESPONSE => self.health(connection, &message),
-            MessageType::ALARM => self.alarm(connection, &message, ric),
+            MessageType::ALARM | MessageType::ALARM_UPDATE => self.alarm(connection, &message, ric),
             MessageType::CONTROL_REQUEST => self.control(connection, &message, ric),
             MessageType::CONTROL_ACKNOWLEDGE | MessageType::CONTROL_FAILURE if self.sharing.is_some() => {
                 self.answer_of_ric(connection, &message);
@@ -153,6 +154,8 @@ impl Messaging {
         if let Some(records) = self.port.take_routes().filter(|records| *records != self.registered_records) {
             self.registered_records = records;
             self.read_table();
+            #[cfg(feature = "a1")]
+            self.release_unrouted();
             self.send_tables();
             self.share_routes();
         }

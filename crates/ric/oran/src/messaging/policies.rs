@@ -5,7 +5,7 @@
 //! policy only, for as long as an endpoint may be unreachable. What an xApp has missed it gets by asking (A1_POLICY_QUERY): the
 //! answers go to the connection of the question.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Instant;
 
 use ferric::link::Class;
@@ -192,6 +192,20 @@ impl Messaging {
         }
     }
 
+    /// Releases endpoints that no route for policies names any more, such as that of an xApp that has deregistered.
+    pub(super) fn release_unrouted(&mut self) {
+        if self.policies.outboxes.is_empty() {
+            return;
+        }
+        let records = self.all_records();
+        let routed: HashSet<&str> = records.iter().flat_map(|record| policy_endpoints(record)).collect();
+        let policies = &mut self.policies;
+        for (_, outbox) in policies.outboxes.extract_if(|name, _| !routed.contains(name.as_str())) {
+            policies.waiting_octets -= outbox.waiting.values().map(|request| request.octets).sum::<usize>();
+            self.links.release(outbox.endpoint, Purpose::Policies);
+        }
+    }
+
     /// Drops what waits for an endpoint that cannot be reached.
     pub(super) fn drop_policies_for(&mut self, endpoint: EndpointId) {
         let name = self.policies.outboxes.iter().find(|(_, of)| of.endpoint == endpoint).map(|(name, _)| name.clone());
@@ -264,6 +278,13 @@ impl Messaging {
     }
 }
 
+/// The endpoints of a record `mse|TYPE[,SENDER]|SUBSCRIPTION|ENDPOINTS` or `rte|TYPE[,SENDER]|ENDPOINTS`, if it routes policies.
+fn policy_endpoints(record: &str) -> impl Iterator<Item = &str> {
+    let kind = record.split('|').nth(1).and_then(|field| field.split(',').next()?.trim().parse().ok());
+    let groups = record.rsplit('|').next().filter(|_| kind.map(MessageType) == Some(MessageType::A1_POLICY_REQUEST));
+    groups.into_iter().flat_map(|groups| groups.split([';', ','])).map(str::trim)
+}
+
 /// The header of A1_POLICY_REQ with a payload of some octets.
 fn header(policy_type: i32, payload_octets: usize, source: &str) -> Vec<u8> {
     let mut head = Vec::new();
@@ -300,6 +321,16 @@ mod tests {
             assert_eq!(waiting.payload["at"], operations.len() - 1, "the newest policy waits");
         }
         (waiting.map(|waiting| waiting.operation), policies.waiting_octets)
+    }
+
+    #[test]
+    fn endpoints_of_routes_for_policies_are_found() {
+        let of = |record| policy_endpoints(record).collect::<Vec<_>>();
+        assert_eq!(of("mse|20010|7|a:1;b:1,c:1"), ["a:1", "b:1", "c:1"]);
+        assert_eq!(of("rte | 20010,ric:4561 | a:1 , b:1"), ["a:1", "b:1"]);
+        for other in ["mse|20011|7|a:1", "newrt|start", "", "mse"] {
+            assert_eq!(of(other), [""; 0], "{other}");
+        }
     }
 
     #[test]

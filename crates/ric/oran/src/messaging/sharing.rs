@@ -231,6 +231,8 @@ impl Messaging {
         if sharing.routes.get(name).map_or(&[][..], Vec::as_slice) != records {
             sharing.routes.insert(name.to_owned(), records);
             self.read_table();
+            #[cfg(feature = "a1")]
+            self.release_unrouted();
             self.send_tables();
         }
     }
