@@ -152,15 +152,6 @@ impl Subscriptions {
         self.index();
     }
 
-    /// Deletes all subscriptions to a node that is still connected.
-    pub fn cancel_node(&mut self, node: NodeId, ric: &mut IappContext<'_>) {
-        for subscription in self.all.iter_mut().filter(|subscription| subscription.node == node) {
-            subscription.is_own = false;
-            subscription.subscribers.clear();
-        }
-        self.remove(node, |_| false, ric);
-    }
-
     /// Removes the subscriptions of a lost node.
     pub fn forget_node(&mut self, node: NodeId) {
         self.all.retain(|subscription| subscription.node != node);
