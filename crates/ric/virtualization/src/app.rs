@@ -9,9 +9,10 @@ use e2sm::Arena;
 use e2sm::rrc::EventTriggerDefinition;
 use ferric::agent::{Admission, AgentLoopConfig, NodeConfig, RequestKey, SendAgentLoop};
 use ferric::e2::{
-    Action, ControlOutcome, Function, Indication, Node, NodeId, RequestEvent, SubscribeError, SubscriptionSpec, Ticket,
+    Action, ControlOutcome, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
+    SubscriptionSpec, Ticket,
 };
-use ferric::e2ap::{Cause, CauseRicRequest, GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType};
+use ferric::e2ap::{Cause, CauseRicRequest, GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType, Version};
 use ferric::link;
 use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
 use tracing::{info, warn};
@@ -64,12 +65,14 @@ pub fn add_to(server: &mut Server, sla: Sla, links: link::Config) -> Result<SlaH
     let config = AgentLoopConfig { link: links, ..AgentLoopConfig::default() };
     let agents = SendAgentLoop::new_send(config)?;
     let alarm = Alarm::start(server, &agents)?;
+    let instance = server.share_nodes();
     log(&sla);
     let handle = SlaHandle { next: Arc::new(Mutex::new(None)), waker };
     server.add_iapp(Box::new(VirtualizationApp {
         next_sla: handle.next.clone(),
         sla: Arc::new(sla),
         agents,
+        instance,
         alarm,
         nodes: BTreeMap::new(),
         subscriptions: Subscriptions::default(),
@@ -101,6 +104,8 @@ struct VirtualizationApp {
     sla: Arc<Sla>,
     /// The virtual nodes. Polled on the thread of the RIC.
     agents: SendAgentLoop,
+    /// This controller, in the paths of virtual nodes.
+    instance: ControllerInstance,
     alarm: Alarm,
     nodes: BTreeMap<NodeId, BaseStation>,
     subscriptions: Subscriptions,
@@ -192,7 +197,9 @@ impl VirtualizationApp {
             let mut plmns = self.sla.tenants.iter().map(|tenant| tenant.plmn);
             *of != node.global_id && plmns.any(|plmn| virtual_id(*of, plmn) == node.global_id)
         };
-        if let Some(of) = self.nodes.values().map(|known| known.global_id).find(is_virtual) {
+        // the setup of v01.00 names no controllers; those of other versions were compared before
+        let nodes = self.nodes.values().filter(|_| node.version == Version::V1_00);
+        if let Some(of) = nodes.map(|known| known.global_id).find(is_virtual) {
             if ric.allows_line(node.id) {
                 warn!(
                     node = name,
@@ -226,6 +233,7 @@ impl VirtualizationApp {
         if !functions.iter().any(|(_, model)| matches!(model, Offered::Rrc(_))) && ric.allows_line(node.id) {
             warn!(node = name, "the base station reports no events of UEs (RRC): tenants do not see any UE of it");
         }
+        let path = node.components.controller_path().with(self.instance, &node.global_id);
         let mut virtual_nodes = Vec::new();
         for (tenant, agreement) in sla.tenants.iter().enumerate() {
             let functions = definitions.iter().map(|(definition, model)| {
@@ -235,6 +243,7 @@ impl VirtualizationApp {
             let config = NodeConfig {
                 version: Some(node.version),
                 about: format!("virtual node of {}, {:.0} % of {name}", agreement.name, 100.0 * agreement.share),
+                controller_path: path.clone(),
                 ..NodeConfig::new(virtual_id(node.global_id, agreement.plmn))
             };
             let handle = self.agents.add_node(config, functions.collect());
