@@ -80,6 +80,13 @@ impl Sla {
         }
         Ok(Sla { tenants })
     }
+
+    /// The tenant of a UE with this PLMN and these network slices.
+    pub(crate) fn tenant_of(&self, plmn: PlmnIdentity, s_nssais: &[SNssai]) -> Option<usize> {
+        // of two tenants of a PLMN, the one with network slices has priority
+        let tenants = self.tenants.iter().enumerate().filter(|(_, tenant)| tenant.has_subscriber(plmn, s_nssais));
+        tenants.min_by_key(|(_, tenant)| tenant.s_nssais.is_empty()).map(|(at, _)| at)
+    }
 }
 
 impl Tenant {
@@ -93,7 +100,7 @@ impl Tenant {
     }
 
     /// Whether a UE with this PLMN and these network slices is a subscriber.
-    pub(crate) fn has_subscriber(&self, plmn: PlmnIdentity, s_nssais: &[SNssai]) -> bool {
+    fn has_subscriber(&self, plmn: PlmnIdentity, s_nssais: &[SNssai]) -> bool {
         self.plmn == plmn && (self.s_nssais.is_empty() || s_nssais.iter().any(|slice| self.s_nssais.contains(slice)))
     }
 }
