@@ -9,9 +9,10 @@ use e2sm::Arena;
 use e2sm::rrc::EventTriggerDefinition;
 use ferric::agent::{Admission, AgentLoopConfig, NodeConfig, NodeHandle, RequestKey, SendAgentLoop};
 use ferric::e2::{
-    Action, ControlOutcome, Function, Indication, Node, NodeId, RequestEvent, SubscribeError, SubscriptionSpec, Ticket,
+    Action, ControlOutcome, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
+    SubscriptionSpec, Ticket,
 };
-use ferric::e2ap::{Cause, CauseRicRequest, GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType};
+use ferric::e2ap::{Cause, CauseRicRequest, GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType, Version};
 use ferric::link;
 use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
 use tracing::{info, warn};
@@ -65,12 +66,14 @@ pub fn add_to(server: &mut Server, sla: Sla, links: link::Config) -> Result<SlaH
     let config = AgentLoopConfig { link: links, ..AgentLoopConfig::default() };
     let agents = SendAgentLoop::new_send(config)?;
     let alarm = Alarm::start(server, &agents)?;
+    let instance = server.share_nodes();
     log(&sla);
     let handle = SlaHandle { next: Arc::new(Mutex::new(None)), waker };
     server.add_iapp(Box::new(VirtualizationApp {
         next_sla: handle.next.clone(),
         sla: Arc::new(sla),
         agents,
+        instance,
         alarm,
         nodes: BTreeMap::new(),
         subscriptions: Subscriptions::default(),
@@ -102,6 +105,8 @@ struct VirtualizationApp {
     sla: Arc<Sla>,
     /// The virtual nodes. Polled on the thread of the RIC.
     agents: SendAgentLoop,
+    /// This controller, in the paths of virtual nodes.
+    instance: ControllerInstance,
     alarm: Alarm,
     nodes: BTreeMap<NodeId, BaseStation>,
     subscriptions: Subscriptions,
@@ -193,7 +198,9 @@ impl VirtualizationApp {
             let mut plmns = self.sla.tenants.iter().map(|tenant| tenant.plmn);
             *of != node.global_id && plmns.any(|plmn| virtual_id(*of, plmn) == node.global_id)
         };
-        if let Some(of) = self.nodes.values().map(|known| known.global_id).find(is_virtual) {
+        // the setup of v01.00 names no controllers; those of other versions were compared before
+        let nodes = self.nodes.values().filter(|_| node.version == Version::V1_00);
+        if let Some(of) = nodes.map(|known| known.global_id).find(is_virtual) {
             if ric.allows_line(node.id) {
                 warn!(
                     node = name,
@@ -213,7 +220,8 @@ impl VirtualizationApp {
             warn!(node = name, "the base station reports no events of UEs (RRC): tenants do not see any UE of it");
         }
         let virtual_node = |tenant: usize| {
-            sla.has_tenant(tenant).then(|| add_virtual_node(&mut self.agents, node, &shared, &offered, (&sla, tenant)))
+            sla.has_tenant(tenant)
+                .then(|| add_virtual_node(&mut self.agents, node, &shared, &offered, (self.instance, &sla, tenant)))
         };
         let virtual_nodes = (0..sla.tenants.len()).map(virtual_node).collect();
         for (id, model) in &functions {
@@ -271,7 +279,7 @@ impl VirtualizationApp {
             station.replace_sla(&self.sla, &changes);
             let offered = offered(node);
             for tenant in &changes.added {
-                let of = (&*self.sla, *tenant);
+                let of = (self.instance, &*self.sla, *tenant);
                 let handle = add_virtual_node(&mut self.agents, node, &station.shared, &offered, of);
                 station.virtual_nodes[*tenant] = Some(handle);
             }
@@ -455,7 +463,7 @@ fn add_virtual_node(
     node: &Node,
     shared: &SharedNode,
     offered: &[(Function, Offered)],
-    (sla, tenant): (&Sla, usize),
+    (instance, sla, tenant): (ControllerInstance, &Sla, usize),
 ) -> NodeHandle {
     let agreement = &sla.tenants[tenant];
     let functions = offered.iter().map(|(definition, model)| {
@@ -465,6 +473,7 @@ fn add_virtual_node(
     let config = NodeConfig {
         version: Some(node.version),
         about: format!("virtual node of {}, {:.0} % of {}", agreement.name, 100.0 * agreement.share, node.global_id),
+        controller_path: node.components.controller_path().with(instance, &node.global_id),
         ..NodeConfig::new(virtual_id(node.global_id, agreement.plmn))
     };
     let handle = agents.add_node(config, functions.collect());

@@ -156,22 +156,22 @@ pub(crate) fn observe(node: &mut BaseStation, model: Offered, message: &[u8], ar
             let mut shared = node.shared.lock();
             for notification in &report.notifications {
                 let sla = shared.sla.clone();
-                let change = shared.ues.notified(notification, &sla);
-                if change.is_some() {
+                let changes = shared.ues.notified(notification, &sla);
+                if !changes.is_empty() {
                     // the UE may have been that of another tenant
                     let filtering = shared.tenants.iter().enumerate().filter(|(_, of)| of.tc.has_filters());
                     filtering.for_each(|(tenant, _)| node.tc.push(tenant, tc::Job::Prune));
                 }
-                match change {
-                    Some(Change::Arrived(tenant)) => node.slices.refresh(tenant),
-                    Some(Change::Left(tenant)) => {
-                        let rnti = notification.rnti.0;
-                        shared.tenants[tenant].slices.ues.remove(&rnti);
-                        if let Some(actual) = &mut node.slices.actual {
-                            actual[tenant].ues.remove(&rnti);
+                for change in changes {
+                    match change {
+                        Change::Arrived(tenant) => node.slices.refresh(tenant),
+                        Change::Left { tenant, rnti } => {
+                            shared.tenants[tenant].slices.ues.remove(&rnti);
+                            if let Some(actual) = &mut node.slices.actual {
+                                actual[tenant].ues.remove(&rnti);
+                            }
                         }
                     }
-                    None => {}
                 }
             }
         }

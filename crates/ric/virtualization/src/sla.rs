@@ -145,7 +145,7 @@ impl Tenant {
     }
 
     /// Whether a UE with this PLMN and these network slices is a subscriber.
-    pub(crate) fn has_subscriber(&self, plmn: PlmnIdentity, s_nssais: &[SNssai]) -> bool {
+    fn has_subscriber(&self, plmn: PlmnIdentity, s_nssais: &[SNssai]) -> bool {
         !self.is_vacant()
             && self.plmn == plmn
             && (self.s_nssais.is_empty() || s_nssais.iter().any(|slice| self.s_nssais.contains(slice)))

@@ -56,7 +56,7 @@ pub(crate) enum Change {
     /// The tenant has one UE more.
     Arrived(usize),
     /// The tenant has one UE less.
-    Left(usize),
+    Left { tenant: usize, rnti: u16 },
 }
 
 impl Ues {
@@ -107,19 +107,29 @@ impl Ues {
         own.map(|ue| Notification { event: Event::Present, ..ue.notification.clone() })
     }
 
-    /// Records an event.
-    pub fn notified(&mut self, notification: &Notification<'_>, sla: &Sla) -> Option<Change> {
+    /// Records an event. Returns what has changed, a UE that has left first.
+    pub fn notified(&mut self, notification: &Notification<'_>, sla: &Sla) -> Vec<Change> {
         let rnti = notification.rnti.0;
-        let former = self.remove(rnti);
-        if notification.event == Event::Detached {
-            return former.map(Change::Left);
+        let is_present = notification.event != Event::Detached;
+        let arrived = sla.tenant_of(notification.plmn, &notification.s_nssais).filter(|_| is_present);
+        // a base station may use the RNTI of a UE again, or give a UE another one, without an event of the former
+        let former = self.by_id.get(&notification.ue_id).copied().filter(|former| *former != rnti);
+        let mut changes = Vec::new();
+        for rnti in former.into_iter().chain([rnti]) {
+            if let Some(tenant) = self.remove(rnti)
+                && (arrived != Some(tenant) || former == Some(rnti))
+            {
+                changes.push(Change::Left { tenant, rnti });
+            }
         }
-        let tenant = sla.tenant_of(notification.plmn, &notification.s_nssais);
-        let notification = notification.clone().into_owned();
-        self.by_id.insert(notification.ue_id.clone(), rnti);
-        self.by_rnti.insert(rnti, Ue { tenant, notification });
-        self.owners.set(rnti, tenant);
-        tenant.map(Change::Arrived)
+        if is_present {
+            let notification = notification.clone().into_owned();
+            self.by_id.insert(notification.ue_id.clone(), rnti);
+            self.by_rnti.insert(rnti, Ue { tenant: arrived, notification });
+            self.owners.set(rnti, arrived);
+        }
+        changes.extend(arrived.map(Change::Arrived));
+        changes
     }
 
     /// Finds the tenant of each UE in new agreements.
@@ -138,5 +148,45 @@ impl Ues {
             self.by_id.remove(&ue.notification.ue_id);
         }
         ue.tenant
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{A, B, notify, notify_as, station, ue_id};
+
+    /// The PLMN of no tenant.
+    const C: e2sm::common::PlmnIdentity = e2sm::common::PlmnIdentity::from_codes(1, 3, 2);
+
+    #[test]
+    fn rnti_that_a_ue_of_no_tenant_uses_again_is_of_no_tenant() {
+        let mut node = station();
+        assert_eq!(notify_as(&mut node, (7, 7), A, Event::Attached), [Change::Arrived(0)]);
+        // another UE, without an event that the first one has left
+        let left = Change::Left { tenant: 0, rnti: 7 };
+        assert_eq!(notify_as(&mut node, (8, 7), C, Event::Attached), [left]);
+        assert_eq!(node.ues.tenant(7), None);
+        assert_eq!(node.ues.of(0).count(), 0);
+        for id in [7, 8] {
+            assert!(!node.ues.has(0, &ue_id(id)) && node.ues.find(0, &ue_id(id)).is_none(), "{id}");
+        }
+        assert_eq!(notify_as(&mut node, (8, 7), C, Event::Detached), []);
+        // one of another tenant
+        assert_eq!(notify_as(&mut node, (7, 7), A, Event::Attached), [Change::Arrived(0)]);
+        assert_eq!(notify_as(&mut node, (8, 7), B, Event::Attached), [left, Change::Arrived(1)]);
+        assert!(node.ues.has(1, &ue_id(8)) && !node.ues.has(0, &ue_id(7)));
+    }
+
+    #[test]
+    fn ue_with_another_rnti_leaves_the_former_one() {
+        let mut node = station();
+        notify(&mut node, 7, A, Event::Attached);
+        let changes = notify_as(&mut node, (7, 9), A, Event::Attached);
+        assert_eq!(changes, [Change::Left { tenant: 0, rnti: 7 }, Change::Arrived(0)]);
+        assert_eq!((node.ues.tenant(7), node.ues.tenant(9)), (None, Some(0)));
+        // a repeated event changes nothing
+        assert_eq!(notify_as(&mut node, (7, 9), A, Event::Present), [Change::Arrived(0)]);
+        assert_eq!(node.ues.of(0).collect::<Vec<_>>(), [9]);
     }
 }
