@@ -21,11 +21,13 @@ use crate::alarm::Alarm;
 use crate::base_station::BaseStation;
 use crate::controls::Controls;
 use crate::function::VirtualFunction;
+use crate::networks::Networks;
 use crate::node::{Command, CommandKind, NodeState, Offered, SharedNode};
 use crate::outgoing::Outgoing;
 use crate::physical::{Subscriber, Subscription, Subscriptions};
 use crate::reconciler::{Job, Reconciler, advance, step_done};
 use crate::reports::OwnedRecords;
+use crate::share::Share;
 use crate::sla::{Sla, Tenant};
 use crate::slices::Part;
 use crate::{ccc, kpm, rc, tc};
@@ -36,8 +38,6 @@ mod relay;
 const SLICE_PERIOD_MS: u32 = 1000;
 /// How often a base station with traffic control of tenants reports it to the app: a change takes two reports at most.
 const TC_PERIOD_MS: u32 = 20;
-/// The maximum number of subscriptions to a base station.
-const MAX_PHYSICAL: usize = 512;
 
 /// Replaces the agreements of a running virtualization controller, from any thread.
 #[derive(Clone)]
@@ -234,6 +234,17 @@ impl VirtualizationApp {
             warn!(node = name, "the base station reports no events of UEs (RRC): tenants do not see any UE of it");
         }
         let path = node.components.controller_path().with(self.instance, &node.global_id);
+        let networks = Networks::of(node);
+        if let Some(tenants) = networks.without_ues(&sla)
+            && ric.allows_line(node.id)
+        {
+            warn!(
+                node = name,
+                "no cell of the base station serves the network of the tenants {tenants}, which have no UE of it; it serves {}. Correct \
+                 `plmn` and `s_nssais` of their [[tenant]], or have the base station broadcast their networks",
+                networks.text()
+            );
+        }
         let mut virtual_nodes = Vec::new();
         for (tenant, agreement) in sla.tenants.iter().enumerate() {
             let functions = definitions.iter().map(|(definition, model)| {
@@ -455,12 +466,10 @@ fn subscribe(
     ric: &mut IappContext<'_>,
 ) {
     let (tenant, key) = (subscriber.tenant, subscriber.key);
-    let result = if subscriptions.count(id) < MAX_PHYSICAL {
+    let result = Share::of(node.virtual_nodes.len()).check(&subscriptions.usage_of(id, tenant), &spec).and_then(|()| {
         let added = subscriptions.add(id, function, spec, Some(subscriber.clone()), ric);
         added.map(|admission| admission.map(|admission| subscriber.admission(&admission)))
-    } else {
-        Err(format!("{MAX_PHYSICAL} subscriptions to the base station"))
-    };
+    });
     match result {
         // the base station answers
         Ok(None) => {}
