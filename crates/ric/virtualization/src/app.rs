@@ -21,11 +21,13 @@ use crate::alarm::Alarm;
 use crate::base_station::{BaseStation, Changes};
 use crate::controls::Controls;
 use crate::function::VirtualFunction;
+use crate::networks::Networks;
 use crate::node::{Command, CommandKind, NodeState, Offered, SharedNode};
 use crate::outgoing::Outgoing;
 use crate::physical::{Subscriber, Subscription, Subscriptions};
 use crate::reconciler::{Job, Reconciler, advance, step_done};
 use crate::reports::OwnedRecords;
+use crate::share::Share;
 use crate::sla::Sla;
 use crate::slices::Part;
 use crate::{ccc, kpm, rc, tc};
@@ -36,8 +38,6 @@ mod relay;
 const SLICE_PERIOD_MS: u32 = 1000;
 /// How often a base station with traffic control of tenants reports it to the app: a change takes two reports at most.
 const TC_PERIOD_MS: u32 = 20;
-/// The maximum number of subscriptions to a base station.
-const MAX_PHYSICAL: usize = 512;
 
 /// Replaces the agreements of a running virtualization controller, from any thread.
 #[derive(Clone)]
@@ -219,6 +219,7 @@ impl VirtualizationApp {
         if !functions.iter().any(|(_, model)| matches!(model, Offered::Rrc(_))) && ric.allows_line(node.id) {
             warn!(node = name, "the base station reports no events of UEs (RRC): tenants do not see any UE of it");
         }
+        warn_of_tenants_without_ues(node, &sla, ric);
         let virtual_node = |tenant: usize| {
             sla.has_tenant(tenant)
                 .then(|| add_virtual_node(&mut self.agents, node, &shared, &offered, (self.instance, &sla, tenant)))
@@ -277,6 +278,9 @@ impl VirtualizationApp {
                 }
             }
             station.replace_sla(&self.sla, &changes);
+            if !changes.added.is_empty() {
+                warn_of_tenants_without_ues(node, &self.sla, ric);
+            }
             let offered = offered(node);
             for tenant in &changes.added {
                 let of = (self.instance, &*self.sla, *tenant);
@@ -413,12 +417,12 @@ fn subscribe(
     ric: &mut IappContext<'_>,
 ) {
     let (tenant, key) = (subscriber.tenant, subscriber.key);
-    let result = if subscriptions.count(id) < MAX_PHYSICAL {
-        let added = subscriptions.add(id, function, spec, Some(subscriber.clone()), ric);
-        added.map(|admission| admission.map(|admission| subscriber.admission(&admission)))
-    } else {
-        Err(format!("{MAX_PHYSICAL} subscriptions to the base station"))
-    };
+    let result = Share::of(node.virtual_nodes.iter().flatten().count())
+        .check(&subscriptions.usage_of(id, tenant), &spec)
+        .and_then(|()| {
+            let added = subscriptions.add(id, function, spec, Some(subscriber.clone()), ric);
+            added.map(|admission| admission.map(|admission| subscriber.admission(&admission)))
+        });
     match result {
         // the base station answers
         Ok(None) => {}
@@ -438,6 +442,21 @@ fn subscribe(
             let cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
             node.send(tenant, function, Outgoing::Subscribed { key, answer: Err(cause) });
         }
+    }
+}
+
+/// Logs the tenants whose network a base station does not serve.
+fn warn_of_tenants_without_ues(node: &Node, sla: &Sla, ric: &mut IappContext<'_>) {
+    let networks = Networks::of(node);
+    if let Some(tenants) = networks.without_ues(sla)
+        && ric.allows_line(node.id)
+    {
+        warn!(
+            node = %node.global_id,
+            "no cell of the base station serves the network of the tenants {tenants}, which have no UE of it; it serves {}. Correct \
+             `plmn` and `s_nssais` of their [[tenant]], or have the base station broadcast their networks",
+            networks.text()
+        );
     }
 }
 

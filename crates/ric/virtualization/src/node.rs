@@ -25,8 +25,8 @@ use crate::slices::{Part, VirtualSlices};
 use crate::tc::TcMap;
 use crate::ues::Ues;
 
-/// The maximum number of subscriptions of a tenant to one base station.
-pub(crate) const MAX_SUBSCRIPTIONS: usize = 256;
+/// The maximum number of requests of a tenant for subscriptions to one base station, beyond each share.
+pub(crate) const MAX_SUBSCRIPTIONS: usize = 512;
 /// The maximum number of a tenant's controls that wait for one base station.
 pub(crate) const MAX_CONTROLS: usize = 16;
 

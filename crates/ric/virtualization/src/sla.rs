@@ -131,7 +131,7 @@ impl Tenant {
     }
 
     /// Whether this is the place of a tenant that is gone: it has no subscribers and no share.
-    fn is_vacant(&self) -> bool {
+    pub(crate) fn is_vacant(&self) -> bool {
         self.name.is_empty()
     }
 
