@@ -64,12 +64,23 @@ pub(crate) fn notify_with_address(
 
 fn notify_of(
     node: &mut NodeState,
-    (number, rnti): (u16, u16),
+    numbers: (u16, u16),
     plmn: PlmnIdentity,
     event: Event,
     address: Option<Ipv4Address>,
 ) -> Vec<Change> {
-    let notification = Notification {
+    let sla = node.sla.clone();
+    node.ues.notified(&event_of(numbers, plmn, event, address), &sla)
+}
+
+/// An event of a UE with a number in its UE ID, and an RNTI.
+pub(crate) fn event_of(
+    (number, rnti): (u16, u16),
+    plmn: PlmnIdentity,
+    event: Event,
+    address: Option<Ipv4Address>,
+) -> Notification<'static> {
+    Notification {
         event,
         ue_id: ue_id(number),
         rnti: RntiValue(rnti),
@@ -77,7 +88,5 @@ fn notify_of(
         plmn,
         s_nssais: Vec::new().into(),
         addresses: address.map(|address| vec![address].into()),
-    };
-    let sla = node.sla.clone();
-    node.ues.notified(&notification, &sla)
+    }
 }
