@@ -1,16 +1,39 @@
 //! Types that several protocols have in the same form.
 
-#[cfg(any(feature = "ngap", feature = "e1ap", feature = "f1ap"))]
+#[cfg(any(feature = "ngap", feature = "e1ap", feature = "f1ap", feature = "s1ap"))]
 use ids::PlmnIdentity;
 #[cfg(any(feature = "ngap", feature = "e1ap", feature = "xnap"))]
 use ids::SNssai;
 use per::Per;
 #[cfg(any(feature = "ngap", feature = "f1ap", feature = "e1ap", feature = "s1ap"))]
 use per::PrintableString;
+#[cfg(any(feature = "ngap", feature = "f1ap", feature = "s1ap"))]
+use per::Reader;
 
 /// A part of a message that is never encoded here: a component that is absent, or an alternative that is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Per)]
 pub(crate) struct Unused(bool);
+
+/// Skips a ProtocolExtensionContainer.
+#[cfg(any(feature = "ngap", feature = "f1ap", feature = "s1ap"))]
+pub(crate) fn skip_extensions(reader: &mut Reader<'_>) -> Result<(), per::Error> {
+    for _ in 0..reader.constrained(1, 65_535)? {
+        reader.constrained(0, 65_535)?;
+        reader.bits(2)?;
+        reader.skip_open_type()?;
+    }
+    Ok(())
+}
+
+/// Reads a PLMNIdentity.
+#[cfg(any(feature = "ngap", feature = "f1ap", feature = "s1ap"))]
+pub(crate) fn read_plmn(reader: &mut Reader<'_>) -> Result<PlmnIdentity, per::Error> {
+    reader.align();
+    match *reader.octets(3)? {
+        [a, b, c] => Ok(PlmnIdentity([a, b, c])),
+        _ => Err(reader.error(per::ErrorKind::OutOfRange)),
+    }
+}
 
 /// The name of a node: RANNodeName, AMFName, MMEname and the like.
 #[cfg(any(feature = "ngap", feature = "f1ap", feature = "e1ap", feature = "s1ap"))]

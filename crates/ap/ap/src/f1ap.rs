@@ -5,7 +5,7 @@ use core::fmt;
 use ids::{FiveGsTac, GnbDuId, NrCgi, NrPci, PlmnIdentity};
 use per::{Bits, List, Octets, Per, Reader};
 
-use crate::common::{NodeName, NrCgiIe, TransactionId, Unused};
+use crate::common::{NodeName, NrCgiIe, TransactionId, Unused, read_plmn, skip_extensions};
 use crate::numeric_ie::table::{closed, int, list, open};
 use crate::{Criticality, MessageKind, NumericIe, Pdu, PduView, Protocol, ProtocolIe};
 
@@ -190,38 +190,56 @@ impl fmt::Display for ServedCarrier {
 /// carrier's description are not. Octets that are something else have no cells; of a damaged message, the cells before the
 /// damage are visited.
 pub fn visit_served_cells(octets: &[u8], mut visit: impl FnMut(NrCgi, Option<ServedCarrier>)) {
+    visit_cells(octets, &mut visit, &mut |_| ());
+}
+
+/// Calls `visit` with the networks that the cells of an F1 SETUP REQUEST serve, perhaps several times with one. Octets that are something
+/// else have none; of a damaged message, those before the damage are visited.
+pub fn visit_served_plmns(octets: &[u8], mut visit: impl FnMut(PlmnIdentity)) {
+    visit_cells(octets, &mut |_, _| (), &mut visit);
+}
+
+fn visit_cells(
+    octets: &[u8],
+    visit: &mut dyn FnMut(NrCgi, Option<ServedCarrier>),
+    visit_plmn: &mut dyn FnMut(PlmnIdentity),
+) {
     let Some(request) = PduView::read(Protocol::F1ap, octets) else { return };
     if (request.kind, request.procedure_code) != (MessageKind::InitiatingMessage, PROCEDURE_F1_SETUP) {
         return;
     }
     if let Some(list) = request.ie(IE_GNB_DU_SERVED_CELLS_LIST) {
         // nodes put other things in this place too: damage is not an error
-        let _ = read_cells(&mut Reader::new(list, 0), &mut visit);
+        let _ = read_cells(&mut Reader::new(list, 0), visit, visit_plmn);
     }
 }
 
-fn read_cells(list: &mut Reader<'_>, visit: &mut impl FnMut(NrCgi, Option<ServedCarrier>)) -> Result<(), per::Error> {
+fn read_cells(
+    list: &mut Reader<'_>,
+    visit: &mut dyn FnMut(NrCgi, Option<ServedCarrier>),
+    visit_plmn: &mut dyn FnMut(PlmnIdentity),
+) -> Result<(), per::Error> {
     for _ in 0..list.constrained(1, 512)? {
         list.constrained(0, 65_535)?; // GNB-DU-Served-Cells-Item
         list.bits(2)?;
         let mut item = list.open_type_reader()?;
         // extension and options of the item, of the cell's information, and of its NR CGI
         let options = item.bits(3 + 4 + 2)?;
-        item.align();
-        let plmn_identity = match *item.octets(3)? {
-            [a, b, c] => PlmnIdentity([a, b, c]),
-            _ => return Err(item.error(per::ErrorKind::OutOfRange)),
-        };
+        let plmn_identity = read_plmn(&mut item)?;
         item.align();
         let cell = NrCgi::new(plmn_identity, item.bits(36)?);
-        visit(cell, read_carrier(&mut item, options).ok());
+        visit(cell, read_carrier(&mut item, options, visit_plmn).ok());
     }
     Ok(())
 }
 
 /// Reads what follows the identity in an NR CGI of Served-Cell-Information, up to the downlink carrier. `options` are the bits
 /// before the NR CGI.
-fn read_carrier(item: &mut Reader<'_>, options: u64) -> Result<ServedCarrier, per::Error> {
+fn read_carrier(
+    item: &mut Reader<'_>,
+    options: u64,
+    visit_plmn: &mut dyn FnMut(PlmnIdentity),
+) -> Result<ServedCarrier, per::Error> {
     let has = |bit: u64| options >> bit & 1 == 1;
     if has(0) {
         skip_extensions(item)?;
@@ -236,8 +254,7 @@ fn read_carrier(item: &mut Reader<'_>, options: u64) -> Result<ServedCarrier, pe
     }
     for _ in 0..item.constrained(1, 6)? {
         let has_extensions = item.bits(2)? & 1 == 1;
-        item.align();
-        item.octets(3)?; // PLMN identity
+        visit_plmn(read_plmn(item)?);
         if has_extensions {
             skip_extensions(item)?;
         }
@@ -249,16 +266,6 @@ fn read_carrier(item: &mut Reader<'_>, options: u64) -> Result<ServedCarrier, pe
     };
     let subcarrier_spacing_khz = bandwidth.nr_scs.khz();
     Ok(ServedCarrier { is_tdd, subcarrier_spacing_khz, prbs: bandwidth.nr_nrb.prbs() })
-}
-
-/// Skips a ProtocolExtensionContainer.
-fn skip_extensions(reader: &mut Reader<'_>) -> Result<(), per::Error> {
-    for _ in 0..reader.constrained(1, 65_535)? {
-        reader.constrained(0, 65_535)?;
-        reader.bits(2)?;
-        reader.skip_open_type()?;
-    }
-    Ok(())
 }
 
 impl ServedCell<'_> {

@@ -4,12 +4,12 @@ mod session;
 mod session_changes;
 mod session_types;
 
-use ids::{AmfUeNgapId, FiveGsTac, GlobalGnbId, GnbId, Guami, NrCgi, PlmnIdentity};
-use per::{Bits, List, Per};
+use ids::{AmfUeNgapId, FiveGsTac, GlobalGnbId, GnbId, Guami, NrCgi, PlmnIdentity, SNssai, Sd, Sst};
+use per::{Bits, List, Per, Reader};
 
-use crate::common::{NodeName, NrCgiIe, SNssaiIe, Unused};
+use crate::common::{NodeName, NrCgiIe, SNssaiIe, Unused, read_plmn, skip_extensions};
 use crate::numeric_ie::table::{int, list, open};
-use crate::{Criticality, MessageKind, NumericIe, PagingDrx, Pdu, Protocol, ProtocolIe, ServedPlmn};
+use crate::{Criticality, MessageKind, NumericIe, PagingDrx, Pdu, PduView, Protocol, ProtocolIe, ServedPlmn};
 
 pub use session::{
     EstablishedSession, GtpTunnel, PROCEDURE_INITIAL_CONTEXT_SETUP, PROCEDURE_PDU_SESSION_RESOURCE_SETUP,
@@ -124,6 +124,69 @@ impl NgSetupRequest<'_> {
         let kind = MessageKind::InitiatingMessage;
         Pdu::new(kind, PROCEDURE_NG_SETUP, Criticality::Reject, ies)?.encode(Protocol::Ngap)
     }
+}
+
+/// Calls `visit` with each network of the tracking areas of an NG SETUP REQUEST, and its slices there. Octets that are something else
+/// have none; of a damaged message, and before an extension that is not known, those that can be read are visited.
+pub fn visit_broadcast_plmns(octets: &[u8], mut visit: impl FnMut(ServedPlmn)) {
+    let Some(request) = PduView::read(Protocol::Ngap, octets) else { return };
+    if (request.kind, request.procedure_code) != (MessageKind::InitiatingMessage, PROCEDURE_NG_SETUP) {
+        return;
+    }
+    if let Some(list) = request.ie(IE_SUPPORTED_TA_LIST) {
+        // nodes put other things in this place too: damage is not an error
+        let _ = read_tracking_areas(&mut Reader::new(list, 0), &mut visit);
+    }
+}
+
+fn read_tracking_areas(list: &mut Reader<'_>, visit: &mut impl FnMut(ServedPlmn)) -> Result<(), per::Error> {
+    for _ in 0..list.constrained(1, 256)? {
+        let has_extensions = root_options(list, 1)? == 1;
+        list.align();
+        list.octets(3)?; // TAC
+        for _ in 0..list.constrained(1, 12)? {
+            let has_extensions = root_options(list, 1)? == 1;
+            let plmn_identity = read_plmn(list)?;
+            let slices = list.constrained(1, 1024)?;
+            let s_nssais = (0..slices).map(|_| read_slice(list)).collect::<Result<Vec<_>, _>>()?;
+            visit(ServedPlmn { plmn_identity, s_nssais });
+            if has_extensions {
+                skip_extensions(list)?;
+            }
+        }
+        if has_extensions {
+            skip_extensions(list)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a SliceSupportItem.
+fn read_slice(list: &mut Reader<'_>) -> Result<SNssai, per::Error> {
+    let has_extensions = root_options(list, 1)? == 1;
+    let options = root_options(list, 2)?; // S-NSSAI
+    let sst = list.bits(8)? as u8;
+    let mut sd = None;
+    if options & 2 != 0 {
+        list.align();
+        if let [a, b, c] = *list.octets(3)? {
+            sd = Some(Sd([a, b, c]));
+        }
+    }
+    for has_extensions in [options & 1 == 1, has_extensions] {
+        if has_extensions {
+            skip_extensions(list)?;
+        }
+    }
+    Ok(SNssai { sst: Sst([sst]), sd })
+}
+
+/// Reads the bit that says whether a SEQUENCE has extension additions, which must not be, and those of its optional components.
+fn root_options(list: &mut Reader<'_>, options: u32) -> Result<u64, per::Error> {
+    if list.bits(1)? == 1 {
+        return Err(list.error(per::ErrorKind::OutOfRange));
+    }
+    list.bits(options)
 }
 
 /// NG SETUP RESPONSE (TS 38.413 9.2.6.2).

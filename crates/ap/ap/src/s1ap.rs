@@ -1,11 +1,11 @@
 //! S1AP, between an eNB and the MME (TS 36.413).
 
 use ids::{EnbId, EutraTac, GlobalEnbId, MmeUeS1apId, PlmnIdentity};
-use per::{List, Per};
+use per::{List, Per, Reader};
 
-use crate::common::{NodeName, Unused};
+use crate::common::{NodeName, Unused, read_plmn, skip_extensions};
 use crate::numeric_ie::table::{closed, int, list, open};
-use crate::{Criticality, MessageKind, NumericIe, PagingDrx, Pdu, Protocol, ProtocolIe};
+use crate::{Criticality, MessageKind, NumericIe, PagingDrx, Pdu, PduView, Protocol, ProtocolIe};
 
 // TS 36.413 9.3.7
 /// S1 Setup.
@@ -105,6 +105,36 @@ impl S1SetupRequest<'_> {
         let kind = MessageKind::InitiatingMessage;
         Pdu::new(kind, PROCEDURE_S1_SETUP, Criticality::Reject, ies)?.encode(Protocol::S1ap)
     }
+}
+
+/// Calls `visit` with each network of the tracking areas of an S1 SETUP REQUEST. Octets that are something else have none; of a damaged
+/// message, those before the damage are visited.
+pub fn visit_broadcast_plmns(octets: &[u8], mut visit: impl FnMut(PlmnIdentity)) {
+    let Some(request) = PduView::read(Protocol::S1ap, octets) else { return };
+    if (request.kind, request.procedure_code) != (MessageKind::InitiatingMessage, PROCEDURE_S1_SETUP) {
+        return;
+    }
+    if let Some(list) = request.ie(IE_SUPPORTED_TAS) {
+        // nodes put other things in this place too: damage is not an error
+        let _ = read_tracking_areas(&mut Reader::new(list, 0), &mut visit);
+    }
+}
+
+fn read_tracking_areas(list: &mut Reader<'_>, visit: &mut impl FnMut(PlmnIdentity)) -> Result<(), per::Error> {
+    for _ in 0..list.constrained(1, 256)? {
+        let options = list.bits(2)?; // extension, and extensions of the protocol
+        if options > 1 {
+            return Err(list.error(per::ErrorKind::OutOfRange));
+        }
+        list.bits(16)?; // TAC
+        for _ in 0..list.constrained(1, 6)? {
+            visit(read_plmn(list)?);
+        }
+        if options == 1 {
+            skip_extensions(list)?;
+        }
+    }
+    Ok(())
 }
 
 /// S1 SETUP RESPONSE (TS 36.413 9.1.8.5).

@@ -60,6 +60,16 @@ fn ngap_messages_match_vectors() {
         amf_set_id: Bits::new(1, 10),
         amf_pointer: Bits::new(1, 6),
     };
+    let networks = |octets: &[u8]| {
+        let mut networks = Vec::new();
+        ap::ngap::visit_broadcast_plmns(octets, |network| networks.push(network));
+        networks
+    };
+    let request = request.encode().unwrap();
+    assert_eq!(networks(&request), plmns);
+    for length in 0..request.len() {
+        assert!(plmns.starts_with(&networks(&request[..length])), "{length}");
+    }
     let (amf_name, relative_amf_capacity) = ("amf-1", u8::MAX);
     let response = NgSetupResponse { amf_name, served_guami, relative_amf_capacity, supported_plmns: &plmns };
     check("setup/ngap-ng-setup-response", response.encode());
@@ -78,6 +88,16 @@ fn s1ap_messages_match_vectors() {
         default_paging_drx: PagingDrx::V128,
     };
     check("setup/s1ap-s1-setup-request", request.encode());
+    let request = request.encode().unwrap();
+    let networks = |octets: &[u8]| {
+        let mut networks = Vec::new();
+        ap::s1ap::visit_broadcast_plmns(octets, |plmn| networks.push(plmn));
+        networks
+    };
+    assert_eq!(networks(&request), [PLMN, GUEST]);
+    for length in 0..request.len() {
+        assert!([PLMN, GUEST].starts_with(&networks(&request[..length])), "{length}");
+    }
     let response = S1SetupResponse {
         mme_name: "mme-1",
         served_plmns: &[PLMN, GUEST],
@@ -127,7 +147,14 @@ fn f1ap_messages_match_vectors() {
         let mut cells = Vec::new();
         ap::f1ap::visit_served_cells(&request, |cell, carrier| cells.push((cell, carrier)));
         assert_eq!(cells, [(CELL, Some(carrier))]);
+        let networks = |octets: &[u8]| {
+            let mut networks = Vec::new();
+            ap::f1ap::visit_served_plmns(octets, |plmn| networks.push(plmn));
+            networks
+        };
+        assert_eq!(networks(&request), [PLMN, GUEST]);
         for length in 0..request.len() {
+            assert!([PLMN, GUEST].starts_with(&networks(&request[..length])), "{length}");
             ap::f1ap::visit_served_cells(&request[..length], |cell, read| {
                 assert_eq!(cell, CELL);
                 assert!(read.is_none_or(|read| read == carrier));

@@ -77,6 +77,7 @@ mod connection;
 #[cfg(feature = "content")]
 pub mod content;
 mod controller;
+mod controller_path;
 pub mod e42;
 mod notice;
 mod origin;
@@ -101,6 +102,7 @@ pub use controller::{
     RequestedControl, Route, Routed, SubscribeError, SubscriptionEnd, SubscriptionFact, SubscriptionId,
     SubscriptionOrder, SubscriptionSpec, SubscriptionStep, SubscriptionSummary, Ticket,
 };
+pub use controller_path::{ControllerInstance, ControllerPath, PathEntry};
 pub use e42::E42Host;
 pub use log_lines::Host;
 pub use notice::Notice;

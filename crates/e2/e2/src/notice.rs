@@ -5,7 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use e2ap::{Cause, Decoded, GlobalE2NodeId, ProcedureCode, ProtocolIeId, RanFunctionId, RicRequestId, TnlInformation};
 
-use crate::{Host, Lacking, Origin};
+use crate::{ControllerPath, Host, Lacking, Origin};
 
 /// An error or oddity, and the reaction to it. `Display` writes the log line.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,6 +113,20 @@ pub enum Notice {
     /// A peer with another identity tried to take a node over. It was refused.
     TakeoverRefused {
         /// The node.
+        node: GlobalE2NodeId,
+    },
+    /// A virtual node tried to set up that is made of a node of this controller itself. It was refused.
+    VirtualizationLoop {
+        /// The virtual node.
+        node: GlobalE2NodeId,
+        /// The node of this controller.
+        of: String,
+        /// The number of controllers in the loop.
+        controllers: usize,
+    },
+    /// A virtual node tried to set up that stems from too many controllers. It was refused.
+    TooManyLevels {
+        /// The virtual node.
         node: GlobalE2NodeId,
     },
     /// A peer tried to set up as, or to join, a node that is connected from another host. It was refused.
@@ -340,6 +354,18 @@ impl fmt::Display for Notice {
             Notice::TakeoverRefused { node } => write!(
                 f,
                 "setup as {node} refused: the node is connected already, with the identity of another certificate"
+            ),
+            Notice::VirtualizationLoop { node, of, controllers } => write!(
+                f,
+                "setup as {node} refused: it is a virtual node of {of}, which this controller itself shares (a loop over {controllers} \
+                 controllers); it may try again in 60 s. Give the tenant whose network it is the address of another controller: \
+                 `ric` of its [[tenant]], or of the topology"
+            ),
+            Notice::TooManyLevels { node } => write!(
+                f,
+                "setup as {node} refused: it is a virtual node over more than {} levels of virtualization; check whether the \
+                 controllers of tenants are in a loop",
+                ControllerPath::MAX_LEVELS
             ),
             Notice::NodeConnected { node, of } => write!(
                 f,

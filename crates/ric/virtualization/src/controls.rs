@@ -125,6 +125,24 @@ impl Controls {
         }
     }
 
+    /// Undoes the RRM policies of a tenant that is gone, and forgets its other controls.
+    pub fn remove_tenant(&mut self, id: NodeId, node: &BaseStation, tenant: usize, ric: &mut IappContext<'_>) {
+        self.0.retain(|_, pending| {
+            if (pending.node, pending.tenant) != (id, tenant) {
+                return true;
+            }
+            // what the base station is still to execute is undone too
+            let state = &mut node.shared.lock().tenants[tenant];
+            match std::mem::replace(&mut pending.effect, Effect::None) {
+                Effect::Policies(policies) => state.policies = policies,
+                Effect::CellPolicies(policies) => state.cell_policies = policies,
+                Effect::None => {}
+            }
+            false
+        });
+        self.renew_policies(id, node, tenant, true, ric);
+    }
+
     /// Forgets the controls of a base station that is lost.
     pub fn forget_node(&mut self, node: NodeId) {
         self.0.retain(|_, pending| pending.node != node);

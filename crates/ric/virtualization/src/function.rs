@@ -74,7 +74,8 @@ impl RanFunction for VirtualFunction {
             let mut node = self.node.lock();
             match self.model {
                 Offered::Kpm(detection) => {
-                    let (of_kpm, translated) = KpmView::translate(&detection, spec, self.tenant, &node)?;
+                    let offered = &self.definition.definition;
+                    let (of_kpm, translated) = KpmView::translate(&detection, offered, spec, self.tenant, &node)?;
                     (spec, view) = (translated, View::Kpm(of_kpm));
                 }
                 Offered::Rc(detection) => {

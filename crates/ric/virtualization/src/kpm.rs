@@ -2,20 +2,21 @@
 //!
 //! | report style | what a tenant receives |
 //! |---|---|
-//! | 1, node measurements | those with the label of its PLMN; of its S-NSSAI, if it has one |
+//! | 1, node measurements | those of its PLMN, or of its S-NSSAIs in its PLMN, as labels select them |
 //! | 2, one UE; 5, several UEs | measurements of its own UEs; a request that names another UE is refused |
 //! | 4, UEs with a condition | the reports of its own UEs |
 //!
-//! So cell aggregates are those that the base station itself counts for the tenant. Style 3 is not offered: its values are sums over
-//! the UEs of all tenants. Revisions are v02.01 to v04.00.
+//! So cell aggregates are those that the base station itself counts for the tenant, by the S-NSSAI of the traffic. Those of a tenant
+//! with several S-NSSAIs are sums of several labels, and those of a tenant with the rest of a PLMN are what the S-NSSAIs of others leave
+//! of it; only measurements that are sums over UEs are, see [`labels`]. Style 3 is not offered: its values are sums over the UEs of all
+//! tenants. Revisions are v02.01 to v04.00.
 
 use std::sync::Arc;
 
 use e2sm::common::{RicStyleType, UeId};
 use e2sm::kpm::{
-    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormats, Detection, IndicationMessage,
-    IndicationMessageFormats, LabelInfoItem, LabelInfoList, MeasurementInfoItem, MeasurementLabel,
-    RanFunctionDefinition, Revision,
+    ActionDefinition, ActionDefinitionFormats, Detection, IndicationMessage, IndicationMessageFormat1,
+    IndicationMessageFormats, MeasurementDataItem, MeasurementInfoItem, RanFunctionDefinition, Revision,
 };
 use e2sm::{Arena, Error};
 use ferric::e2::SubscriptionSpec;
@@ -24,7 +25,11 @@ use per::{IntoOwned, List};
 
 use crate::node::NodeState;
 use crate::reports::Content;
-use crate::sla::Tenant;
+use labels::{Combination, Labels};
+
+mod labels;
+#[cfg(test)]
+mod tests;
 
 /// The report style with values that are sums over UEs.
 const CONDITION_STYLE: RicStyleType = RicStyleType(3);
@@ -51,20 +56,30 @@ pub(crate) fn offered_definition(detection: &Detection, definition: &[u8]) -> Re
     Ok(out)
 }
 
+/// What a tenant has asked for in an action.
+#[derive(Debug)]
+enum Asked {
+    /// Measurements of the node, as the tenant has labelled them, and of which labels each value is made.
+    Node(List<'static, MeasurementInfoItem<'static>>, Vec<Combination>),
+    /// Measurements of a UE.
+    Ue(UeId<'static>),
+}
+
 /// How the reports of a subscription differ from those that the tenant has asked for.
 #[derive(Debug)]
 pub(crate) struct KpmView {
-    /// The measurements of actions of style 1, as the tenant has labelled them.
-    measurements: Vec<(RicActionId, List<'static, MeasurementInfoItem<'static>>)>,
+    /// By action, those of styles 1 and 2.
+    asked: Vec<(RicActionId, Asked)>,
 }
 
 impl KpmView {
-    /// Returns the subscription that is sent to the base station for a tenant.
+    /// Returns the subscription that is sent to the base station for a tenant. `offered` is the definition of its function.
     ///
     /// # Errors
     /// The cause with which the tenant's subscription is refused.
     pub fn translate(
         detection: &Detection,
+        offered: &[u8],
         mut spec: SubscriptionSpec,
         tenant: usize,
         node: &NodeState,
@@ -72,7 +87,7 @@ impl KpmView {
         const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
         const UNAVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
         let Detection { revision, wire, .. } = *detection;
-        let mut measurements = Vec::new();
+        let mut asked = Vec::new();
         for action in &mut spec.actions {
             let octets = action.definition.take().ok_or(NOT_SUPPORTED)?;
             let arena = Arena::new();
@@ -82,10 +97,17 @@ impl KpmView {
             match &mut definition.formats {
                 ActionDefinitionFormats::Format1(format) => {
                     let original = format.meas_info_list.clone().into_owned();
-                    add_labels(format, &node.sla.tenants[tenant]).ok_or(UNAVAILABLE)?;
-                    measurements.push((action.id, original));
+                    let labels = Labels::of(&node.sla, tenant, (detection, offered));
+                    let (measurements, combinations) = labels.translate(&original)?;
+                    format.meas_info_list = measurements;
+                    asked.push((action.id, Asked::Node(original, combinations)));
                 }
-                ActionDefinitionFormats::Format2(format) if !has(&format.ue_id) => return Err(UNAVAILABLE),
+                ActionDefinitionFormats::Format2(format) => {
+                    if !has(&format.ue_id) {
+                        return Err(UNAVAILABLE);
+                    }
+                    asked.push((action.id, Asked::Ue(format.ue_id.clone().into_owned())));
+                }
                 ActionDefinitionFormats::Format5(format)
                     if !format.matching_ueid_list.iter().all(|item| has(&item.ue_id)) =>
                 {
@@ -100,7 +122,7 @@ impl KpmView {
                 .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
             action.definition = Some(out);
         }
-        Ok((Arc::new(KpmView { measurements }), spec))
+        Ok((Arc::new(KpmView { asked }), spec))
     }
 
     /// Writes what a tenant receives of a report of an action.
@@ -120,15 +142,15 @@ impl KpmView {
         let mut report = report.clone();
         match &mut report.formats {
             IndicationMessageFormats::Format1(format) => {
-                let Some((_, original)) = self.measurements.iter().find(|(id, _)| *id == action) else {
-                    return Ok(Content::Unchanged);
-                };
-                let Some(reported) = &format.meas_info_list else { return Ok(Content::Unchanged) };
-                if reported.len() != original.len() {
-                    // a base station that reports less than it admitted
-                    return Ok(Content::Nothing);
+                match self.asked.iter().find(|(id, _)| *id == action).map(|(_, asked)| asked) {
+                    Some(Asked::Node(original, combinations)) => match of_node(format, original, combinations) {
+                        Content::Written => {}
+                        content => return Ok(content),
+                    },
+                    // its UE ID may be that of another UE by now
+                    Some(Asked::Ue(ue_id)) if node.ues.has(tenant, ue_id) => return Ok(Content::Unchanged),
+                    _ => return Ok(Content::Nothing),
                 }
-                format.meas_info_list = Some(original.clone().into());
             }
             IndicationMessageFormats::Format3(format) => {
                 let all = format.ue_meas_report_list.len();
@@ -147,37 +169,36 @@ impl KpmView {
     }
 }
 
-/// Adds the tenant's label to each measurement; `None` if a measurement has the label of another network.
-fn add_labels(format: &mut ActionDefinitionFormat1<'_>, tenant: &Tenant) -> Option<()> {
-    let labelled = |item: &LabelInfoItem| {
-        let mut label = item.meas_label;
-        if label.no_label.take().is_some() {
-            label = MeasurementLabel { no_label: None, ..label };
+/// Turns measurements with the labels that were sent to the base station into those that the tenant has asked for.
+fn of_node(
+    format: &mut IndicationMessageFormat1<'_>,
+    original: &List<'static, MeasurementInfoItem<'static>>,
+    combinations: &[Combination],
+) -> Content {
+    let sent: usize = combinations.iter().map(Combination::labels).sum();
+    if let Some(reported) = &mut format.meas_info_list {
+        let labels: usize = reported.iter().map(|item| item.label_info_list.len()).sum();
+        if labels != sent || reported.len() != original.len() {
+            // a base station that reports less than it admitted
+            return Content::Nothing;
         }
-        match tenant.s_nssais[..] {
-            [] => {
-                if label.plmn_id.is_some_and(|plmn| plmn != tenant.plmn) {
-                    return None;
-                }
-                label.plmn_id = Some(tenant.plmn);
-            }
-            [slice] => {
-                if label.slice_id.is_some_and(|asked| asked != slice) {
-                    return None;
-                }
-                label.slice_id = Some(slice);
-            }
-            // the sum of several is not a measurement of the base station
-            _ => {
-                label.slice_id.filter(|asked| tenant.s_nssais.contains(asked))?;
-            }
-        }
-        Some(LabelInfoItem { meas_label: label })
-    };
-    let items = format.meas_info_list.iter().map(|item| {
-        let labels = item.label_info_list.iter().map(labelled).collect::<Option<Vec<_>>>()?;
-        Some(MeasurementInfoItem { label_info_list: LabelInfoList(labels.into()), ..item.clone() })
+        *reported = original.clone().into();
+    }
+    if combinations.iter().all(|combination| *combination == Combination::One) {
+        return if format.meas_info_list.is_some() { Content::Written } else { Content::Unchanged };
+    }
+    if format.meas_data.iter().any(|record| record.meas_record.len() != sent) {
+        return Content::Nothing;
+    }
+    let combined = format.meas_data.iter().map(|record| {
+        let mut values = &record.meas_record[..];
+        let combined = combinations.iter().map(|combination| {
+            let (own, rest) = values.split_at(combination.labels());
+            values = rest;
+            combination.value(own)
+        });
+        MeasurementDataItem { meas_record: combined.collect(), incomplete_flag: record.incomplete_flag }
     });
-    format.meas_info_list = items.collect::<Option<Vec<_>>>()?.into();
-    Some(())
+    format.meas_data = combined.collect();
+    Content::Written
 }

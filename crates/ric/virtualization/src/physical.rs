@@ -1,6 +1,6 @@
 //! Subscriptions to base stations, which tenants share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ferric::agent::{Admission, RequestKey};
 use ferric::e2::{NodeId, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket};
@@ -8,6 +8,7 @@ use ferric::e2ap::{Cause, RanFunctionId, RicActionId};
 use ferric::server::IappContext;
 
 use crate::node::View;
+use crate::share::{Usage, octets_of};
 
 /// Who receives the reports of a subscription.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub(crate) struct Subscription {
     spec: SubscriptionSpec,
     state: State,
     pub subscribers: Vec<Subscriber>,
+    /// The tenant that has asked for it first; it counts for this one while the base station has not answered.
+    first: Option<usize>,
     /// Whether the app itself receives the reports.
     pub is_own: bool,
     /// Whether it has one subscriber only.
@@ -60,8 +63,10 @@ pub(crate) struct Subscription {
 /// All subscriptions of the app.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
-    all: Vec<Subscription>,
-    active: HashMap<SubscriptionId, usize>,
+    by_node: BTreeMap<NodeId, Vec<Subscription>>,
+    /// The place of each active one in the list of its node.
+    active: HashMap<SubscriptionId, (NodeId, usize)>,
+    requested: HashMap<Ticket, NodeId>,
 }
 
 impl Subscriptions {
@@ -78,10 +83,8 @@ impl Subscriptions {
         subscriber: Option<Subscriber>,
         ric: &mut IappContext<'_>,
     ) -> Result<Option<Admission>, String> {
-        let equal = |known: &&mut Subscription| {
-            known.node == node && known.function == function && known.spec == spec && !known.is_single
-        };
-        if let Some(known) = self.all.iter_mut().find(equal) {
+        let equal = |known: &&mut Subscription| known.function == function && known.spec == spec && !known.is_single;
+        if let Some(known) = self.by_node.entry(node).or_default().iter_mut().find(equal) {
             known.is_own |= subscriber.is_none();
             known.subscribers.extend(subscriber);
             return Ok(match &known.state {
@@ -120,13 +123,15 @@ impl Subscriptions {
         // a node that reconnects is subscribed to again; what requires consent is not shared with other apps of the RIC
         let order = SubscriptionOrder { restore: false, consent: is_single, ..spec.clone().into() };
         let ticket = ric.subscribe(node, function, order).map_err(|misuse| misuse.to_string())?;
-        self.all.push(Subscription {
+        self.requested.insert(ticket, node);
+        self.by_node.entry(node).or_default().push(Subscription {
             node,
             function,
             spec,
             state: State::Requested(ticket),
             is_own: subscriber.is_none(),
             is_single,
+            first: subscriber.as_ref().map(|subscriber| subscriber.tenant),
             subscribers: subscriber.into_iter().collect(),
         });
         Ok(())
@@ -134,37 +139,29 @@ impl Subscriptions {
 
     /// Removes the subscribers that `is_gone` selects of a node, and subscriptions without any.
     pub fn remove(&mut self, node: NodeId, is_gone: impl Fn(&Subscriber) -> bool, ric: &mut IappContext<'_>) {
-        for subscription in self.all.iter_mut().filter(|subscription| subscription.node == node) {
-            subscription.subscribers.retain(|subscriber| !is_gone(subscriber));
-        }
-        self.all.retain(|subscription| {
-            let is_used = subscription.is_own || !subscription.subscribers.is_empty();
-            match &subscription.state {
-                State::Active(id, _) if !is_used => {
-                    // fails only for one that has ended
-                    let _ = ric.unsubscribe(*id);
-                    false
-                }
-                // deleted once the node has answered
-                _ => true,
+        let mut at = self.of(node).len();
+        while let Some(before) = at.checked_sub(1) {
+            at = before;
+            let Some(known) = self.by_node.get_mut(&node).and_then(|all| all.get_mut(at)) else { return };
+            known.subscribers.retain(|subscriber| !is_gone(subscriber));
+            let is_used = known.is_own || !known.subscribers.is_empty();
+            // others are deleted once the node has answered
+            if let (State::Active(id, _), false) = (&known.state, is_used) {
+                // fails only for one that has ended
+                let _ = ric.unsubscribe(*id);
+                self.take(node, at);
             }
-        });
-        self.index();
-    }
-
-    /// Deletes all subscriptions to a node that is still connected.
-    pub fn cancel_node(&mut self, node: NodeId, ric: &mut IappContext<'_>) {
-        for subscription in self.all.iter_mut().filter(|subscription| subscription.node == node) {
-            subscription.is_own = false;
-            subscription.subscribers.clear();
         }
-        self.remove(node, |_| false, ric);
     }
 
     /// Removes the subscriptions of a lost node.
     pub fn forget_node(&mut self, node: NodeId) {
-        self.all.retain(|subscription| subscription.node != node);
-        self.index();
+        for subscription in self.by_node.remove(&node).into_iter().flatten() {
+            match subscription.state {
+                State::Requested(ticket) => drop(self.requested.remove(&ticket)),
+                State::Active(id, _) => drop(self.active.remove(&id)),
+            }
+        }
     }
 
     /// Records that a subscription is active, and returns it, unless it is not needed any more.
@@ -175,58 +172,87 @@ impl Subscriptions {
         admission: Admission,
         ric: &mut IappContext<'_>,
     ) -> Option<&Subscription> {
-        let subscription = self.all.iter_mut().find(|known| known.state == State::Requested(ticket))?;
-        subscription.state = State::Active(id, admission);
-        let node = subscription.node;
+        let (node, at) = self.find_requested(ticket)?;
+        self.by_node.get_mut(&node)?.get_mut(at)?.state = State::Active(id, admission);
+        self.active.insert(id, (node, at));
         self.remove(node, |_| false, ric);
         self.get(id)
     }
 
     /// Removes a subscription that was refused, and returns it.
     pub fn failed(&mut self, ticket: Ticket) -> Option<Subscription> {
-        self.take(|known| known.state == State::Requested(ticket))
+        let (node, at) = self.find_requested(ticket)?;
+        self.take(node, at)
     }
 
     /// Removes a subscription that has ended, and returns it.
     pub fn ended(&mut self, id: SubscriptionId) -> Option<Subscription> {
-        self.take(|known| known.state.id() == Some(id))
+        let (node, at) = *self.active.get(&id)?;
+        self.take(node, at)
     }
 
-    fn take(&mut self, matches: impl Fn(&Subscription) -> bool) -> Option<Subscription> {
-        let at = self.all.iter().position(matches)?;
-        let subscription = self.all.swap_remove(at);
-        self.index();
+    /// The place of a subscription that was requested and is answered now.
+    fn find_requested(&mut self, ticket: Ticket) -> Option<(NodeId, usize)> {
+        let node = self.requested.remove(&ticket)?;
+        let at = self.of(node).iter().position(|known| known.state == State::Requested(ticket))?;
+        Some((node, at))
+    }
+
+    /// Removes one. The last one of the node takes its place: tenants that come and go do not make the others' places be searched.
+    fn take(&mut self, node: NodeId, at: usize) -> Option<Subscription> {
+        let all = self.by_node.get_mut(&node).filter(|all| at < all.len())?;
+        let subscription = all.swap_remove(at);
+        if let Some(id) = subscription.state.id() {
+            self.active.remove(&id);
+        }
+        if let Some(moved) = all.get(at).and_then(|moved| moved.state.id()) {
+            self.active.insert(moved, (node, at));
+        }
+        if all.is_empty() {
+            self.by_node.remove(&node);
+        }
         Some(subscription)
+    }
+
+    /// The subscriptions to a node.
+    fn of(&self, node: NodeId) -> &[Subscription] {
+        self.by_node.get(&node).map_or(&[], Vec::as_slice)
     }
 
     /// The subscription of an indication.
     pub fn get(&self, id: SubscriptionId) -> Option<&Subscription> {
-        self.active.get(&id).map(|at| &self.all[*at])
+        self.active.get(&id).and_then(|(node, at)| self.of(*node).get(*at))
     }
 
     /// The subscribers of a tenant to a RAN function of a node.
     pub fn of_tenant(&self, node: NodeId, function: RanFunctionId, tenant: usize) -> impl Iterator<Item = &Subscriber> {
-        let of_function = self.all.iter().filter(move |known| known.node == node && known.function == function);
+        let of_function = self.of(node).iter().filter(move |known| known.function == function);
         let active = of_function.filter(|known| known.state.id().is_some());
         active.flat_map(|known| &known.subscribers).filter(move |subscriber| subscriber.tenant == tenant)
     }
 
     /// Whether the app itself receives the reports of a function of a node, or has asked for them.
     pub fn is_own(&self, node: NodeId, function: RanFunctionId) -> bool {
-        self.all.iter().any(|known| known.node == node && known.function == function && known.is_own)
+        self.of(node).iter().any(|known| known.function == function && known.is_own)
     }
 
     /// The number of subscriptions to a node.
     pub fn count(&self, node: NodeId) -> usize {
-        self.all.iter().filter(|subscription| subscription.node == node).count()
+        self.of(node).len()
     }
 
-    fn index(&mut self) {
-        self.active.clear();
-        for (at, subscription) in self.all.iter().enumerate() {
-            if let Some(id) = subscription.state.id() {
-                self.active.insert(id, at);
-            }
+    /// The subscriptions that a tenant has, or has had until the node answers: each subscription is one of some tenant, or the app's own.
+    pub fn usage_of(&self, node: NodeId, tenant: usize) -> Usage {
+        let has = |known: &&Subscription| match &known.subscribers[..] {
+            [] => known.first == Some(tenant),
+            subscribers => subscribers.iter().any(|subscriber| subscriber.tenant == tenant),
+        };
+        let mut usage = Usage::default();
+        for known in self.by_node.values().flatten().filter(has) {
+            usage.of_node += usize::from(known.node == node);
+            usage.of_all += 1;
+            usage.octets += octets_of(&known.spec);
         }
+        usage
     }
 }

@@ -188,12 +188,8 @@ fn events(
     wire: Wire,
     out: &mut Vec<u8>,
 ) -> Result<Content, Error> {
-    let agreement = &node.sla.tenants[tenant];
-    let is_own = |event: &rrc::Notification<'_>| {
-        // a UE of two tenants of a PLMN belongs to the one that the table of UEs names; it has left that when it detaches
-        agreement.has_subscriber(event.plmn, &event.s_nssais)
-            && node.ues.tenant(event.rnti.0.into()).is_none_or(|owner| owner == tenant)
-    };
+    // also of a UE that has left, which the table of UEs does not have any more
+    let is_own = |event: &rrc::Notification<'_>| node.sla.tenant_of(event.plmn, &event.s_nssais) == Some(tenant);
     let own: List<'_, rrc::Notification<'_>> =
         report.notifications.iter().filter(|event| is_own(event)).cloned().collect();
     if own.is_empty() {

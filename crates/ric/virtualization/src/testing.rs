@@ -7,6 +7,7 @@ use e2sm::rrc::{Event, Ipv4Address, Notification};
 
 use crate::node::NodeState;
 use crate::sla::Sla;
+use crate::ues::Change;
 
 /// The PLMN of the first tenant, which is also that of the base station.
 pub(crate) const A: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
@@ -15,10 +16,19 @@ pub(crate) const B: PlmnIdentity = PlmnIdentity::from_codes(1, 2, 2);
 
 /// A base station without UEs, half of it for each of the tenants `a` and `b`.
 pub(crate) fn station() -> NodeState {
-    let tenant = |name: &str, plmn: PlmnIdentity| {
-        format!("[[tenant]]\nname = \"{name}\"\nshare_percent = 50\nplmn = \"{plmn}\"\nric = \"tcp://127.0.0.1:1\"\n")
+    station_of(&[(A, ""), (B, "")])
+}
+
+/// A base station without UEs, an equal part of it for each of these tenants: their PLMNs and S-NSSAIs (`"1", "2-00000a"`).
+pub(crate) fn station_of(tenants: &[(PlmnIdentity, &str)]) -> NodeState {
+    let share = 100 / tenants.len();
+    let tenant = |(at, (plmn, s_nssais)): (usize, &(PlmnIdentity, &str))| {
+        let name = char::from(b'a' + at as u8);
+        format!(
+            "[[tenant]]\nname = \"{name}\"\nshare_percent = {share}\nplmn = \"{plmn}\"\ns_nssais = [{s_nssais}]\nric = \"tcp://127.0.0.1:1\"\n"
+        )
     };
-    let sla = Sla::parse(&(tenant("a", A) + &tenant("b", B))).unwrap();
+    let sla = Sla::parse(&tenants.iter().enumerate().map(tenant).collect::<String>()).unwrap();
     NodeState::new("gnb".to_owned(), A, Arc::new(sla))
 }
 
@@ -33,7 +43,12 @@ pub(crate) fn ue_id(number: u16) -> UeId<'static> {
 
 /// Reports an event of a UE.
 pub(crate) fn notify(node: &mut NodeState, number: u16, plmn: PlmnIdentity, event: Event) {
-    notify_of(node, number, plmn, event, None);
+    notify_of(node, (number, number), plmn, event, None);
+}
+
+/// Reports an event of a UE whose RNTI is the second number. Returns what it has changed.
+pub(crate) fn notify_as(node: &mut NodeState, numbers: (u16, u16), plmn: PlmnIdentity, event: Event) -> Vec<Change> {
+    notify_of(node, numbers, plmn, event, None)
 }
 
 /// Reports an event of a UE with an address.
@@ -44,19 +59,34 @@ pub(crate) fn notify_with_address(
     event: Event,
     address: Ipv4Address,
 ) {
-    notify_of(node, number, plmn, event, Some(address));
+    notify_of(node, (number, number), plmn, event, Some(address));
 }
 
-fn notify_of(node: &mut NodeState, number: u16, plmn: PlmnIdentity, event: Event, address: Option<Ipv4Address>) {
-    let notification = Notification {
+fn notify_of(
+    node: &mut NodeState,
+    numbers: (u16, u16),
+    plmn: PlmnIdentity,
+    event: Event,
+    address: Option<Ipv4Address>,
+) -> Vec<Change> {
+    let sla = node.sla.clone();
+    node.ues.notified(&event_of(numbers, plmn, event, address), &sla)
+}
+
+/// An event of a UE with a number in its UE ID, and an RNTI.
+pub(crate) fn event_of(
+    (number, rnti): (u16, u16),
+    plmn: PlmnIdentity,
+    event: Event,
+    address: Option<Ipv4Address>,
+) -> Notification<'static> {
+    Notification {
         event,
         ue_id: ue_id(number),
-        rnti: RntiValue(number),
+        rnti: RntiValue(rnti),
         cell: Cgi::NrCgi(NrCgi::new(A, 1)),
         plmn,
         s_nssais: Vec::new().into(),
         addresses: address.map(|address| vec![address].into()),
-    };
-    let sla = node.sla.clone();
-    node.ues.notified(&notification, &sla);
+    }
 }

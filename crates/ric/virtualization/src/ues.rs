@@ -6,10 +6,7 @@ use e2sm::common::{PartialUeId, UeId};
 use e2sm::rrc::{Event, Notification};
 use per::IntoOwned;
 
-use crate::sla::{Sla, Tenant};
-
-/// The maximum number of UEs of a base station; further ones belong to no tenant.
-const MAX_UES: usize = 65_536;
+use crate::sla::Sla;
 
 /// The RNTIs of a page of [`Owners`].
 const PAGE: usize = 256;
@@ -24,7 +21,9 @@ impl Owners {
         page[usize::from(rnti) % PAGE].map(usize::from)
     }
 
-    fn set(&mut self, rnti: u16, tenant: Option<u8>) {
+    fn set(&mut self, rnti: u16, tenant: Option<usize>) {
+        // there are at most 64 tenants
+        let tenant = tenant.and_then(|tenant| u8::try_from(tenant).ok());
         let page = usize::from(rnti) / PAGE;
         if self.0.len() <= page {
             self.0.resize(page + 1, None);
@@ -42,11 +41,11 @@ pub(crate) struct Ues {
     by_id: HashMap<UeId<'static>, u16>,
 }
 
-/// A UE that is the subscriber of a tenant.
+/// A UE.
 #[derive(Clone, Debug, PartialEq)]
 struct Ue {
-    /// The place of the tenant in the agreement.
-    tenant: usize,
+    /// The place of the tenant that it is a subscriber of; `None` if there is none. A tenant that comes later may have it.
+    tenant: Option<usize>,
     /// Its last event.
     notification: Notification<'static>,
 }
@@ -57,7 +56,7 @@ pub(crate) enum Change {
     /// The tenant has one UE more.
     Arrived(usize),
     /// The tenant has one UE less.
-    Left(usize),
+    Left { tenant: usize, rnti: u16 },
 }
 
 impl Ues {
@@ -88,46 +87,57 @@ impl Ues {
     }
 
     fn ids(&self, tenant: usize) -> impl Iterator<Item = &UeId<'static>> {
-        self.by_rnti.values().filter(move |ue| ue.tenant == tenant).map(|ue| &ue.notification.ue_id)
+        self.by_rnti.values().filter(move |ue| ue.tenant == Some(tenant)).map(|ue| &ue.notification.ue_id)
     }
 
     /// Whether a tenant has a UE with this IPv4 address, as far as the base station reports addresses.
     pub fn has_address(&self, tenant: usize, address: u32) -> bool {
         let has = |ue: &Ue| ue.notification.addresses.iter().flatten().any(|own| u32::from_be_bytes(own.0) == address);
-        self.by_rnti.values().any(|ue| ue.tenant == tenant && has(ue))
+        self.by_rnti.values().any(|ue| ue.tenant == Some(tenant) && has(ue))
     }
 
     /// The RNTIs of a tenant's UEs.
     pub fn of(&self, tenant: usize) -> impl Iterator<Item = u16> {
-        self.by_rnti.iter().filter(move |(_, ue)| ue.tenant == tenant).map(|(rnti, _)| *rnti)
+        self.by_rnti.iter().filter(move |(_, ue)| ue.tenant == Some(tenant)).map(|(rnti, _)| *rnti)
     }
 
     /// The events with which a new subscriber learns a tenant's UEs.
     pub fn present(&self, tenant: usize) -> impl Iterator<Item = Notification<'_>> {
-        let own = self.by_rnti.values().filter(move |ue| ue.tenant == tenant);
+        let own = self.by_rnti.values().filter(move |ue| ue.tenant == Some(tenant));
         own.map(|ue| Notification { event: Event::Present, ..ue.notification.clone() })
     }
 
-    /// Records an event.
-    pub fn notified(&mut self, notification: &Notification<'_>, sla: &Sla) -> Option<Change> {
+    /// Records an event. Returns what has changed, a UE that has left first.
+    pub fn notified(&mut self, notification: &Notification<'_>, sla: &Sla) -> Vec<Change> {
         let rnti = notification.rnti.0;
-        if notification.event == Event::Detached {
-            return self.remove(rnti).map(Change::Left);
+        let is_present = notification.event != Event::Detached;
+        let arrived = sla.tenant_of(notification.plmn, &notification.s_nssais).filter(|_| is_present);
+        // a base station may use the RNTI of a UE again, or give a UE another one, without an event of the former
+        let former = self.by_id.get(&notification.ue_id).copied().filter(|former| *former != rnti);
+        let mut changes = Vec::new();
+        for rnti in former.into_iter().chain([rnti]) {
+            if let Some(tenant) = self.remove(rnti)
+                && (arrived != Some(tenant) || former == Some(rnti))
+            {
+                changes.push(Change::Left { tenant, rnti });
+            }
         }
-        // of two tenants of a PLMN, the one with network slices has priority
-        let is_subscriber = |tenant: &Tenant| tenant.has_subscriber(notification.plmn, &notification.s_nssais);
-        let tenants = sla.tenants.iter().enumerate().filter(|(_, tenant)| is_subscriber(tenant));
-        let (tenant, _) = tenants.min_by_key(|(_, tenant)| tenant.s_nssais.is_empty())?;
-        if self.by_rnti.len() >= MAX_UES && !self.by_rnti.contains_key(&rnti) {
-            return None;
+        if is_present {
+            let notification = notification.clone().into_owned();
+            self.by_id.insert(notification.ue_id.clone(), rnti);
+            self.by_rnti.insert(rnti, Ue { tenant: arrived, notification });
+            self.owners.set(rnti, arrived);
         }
-        self.remove(rnti);
-        let notification = notification.clone().into_owned();
-        self.by_id.insert(notification.ue_id.clone(), rnti);
-        self.by_rnti.insert(rnti, Ue { tenant, notification });
-        // there are at most 64 tenants
-        self.owners.set(rnti, u8::try_from(tenant).ok());
-        Some(Change::Arrived(tenant))
+        changes.extend(arrived.map(Change::Arrived));
+        changes
+    }
+
+    /// Finds the tenant of each UE in new agreements.
+    pub fn reassign(&mut self, sla: &Sla) {
+        for (rnti, ue) in &mut self.by_rnti {
+            ue.tenant = sla.tenant_of(ue.notification.plmn, &ue.notification.s_nssais);
+            self.owners.set(*rnti, ue.tenant);
+        }
     }
 
     /// Removes a UE, and returns its tenant.
@@ -137,6 +147,46 @@ impl Ues {
         if self.by_id.get(&ue.notification.ue_id) == Some(&rnti) {
             self.by_id.remove(&ue.notification.ue_id);
         }
-        Some(ue.tenant)
+        ue.tenant
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{A, B, notify, notify_as, station, ue_id};
+
+    /// The PLMN of no tenant.
+    const C: e2sm::common::PlmnIdentity = e2sm::common::PlmnIdentity::from_codes(1, 3, 2);
+
+    #[test]
+    fn rnti_that_a_ue_of_no_tenant_uses_again_is_of_no_tenant() {
+        let mut node = station();
+        assert_eq!(notify_as(&mut node, (7, 7), A, Event::Attached), [Change::Arrived(0)]);
+        // another UE, without an event that the first one has left
+        let left = Change::Left { tenant: 0, rnti: 7 };
+        assert_eq!(notify_as(&mut node, (8, 7), C, Event::Attached), [left]);
+        assert_eq!(node.ues.tenant(7), None);
+        assert_eq!(node.ues.of(0).count(), 0);
+        for id in [7, 8] {
+            assert!(!node.ues.has(0, &ue_id(id)) && node.ues.find(0, &ue_id(id)).is_none(), "{id}");
+        }
+        assert_eq!(notify_as(&mut node, (8, 7), C, Event::Detached), []);
+        // one of another tenant
+        assert_eq!(notify_as(&mut node, (7, 7), A, Event::Attached), [Change::Arrived(0)]);
+        assert_eq!(notify_as(&mut node, (8, 7), B, Event::Attached), [left, Change::Arrived(1)]);
+        assert!(node.ues.has(1, &ue_id(8)) && !node.ues.has(0, &ue_id(7)));
+    }
+
+    #[test]
+    fn ue_with_another_rnti_leaves_the_former_one() {
+        let mut node = station();
+        notify(&mut node, 7, A, Event::Attached);
+        let changes = notify_as(&mut node, (7, 9), A, Event::Attached);
+        assert_eq!(changes, [Change::Left { tenant: 0, rnti: 7 }, Change::Arrived(0)]);
+        assert_eq!((node.ues.tenant(7), node.ues.tenant(9)), (None, Some(0)));
+        // a repeated event changes nothing
+        assert_eq!(notify_as(&mut node, (7, 9), A, Event::Present), [Change::Arrived(0)]);
+        assert_eq!(node.ues.of(0).collect::<Vec<_>>(), [9]);
     }
 }

@@ -12,6 +12,7 @@ use per::{Octets, PrintableString};
 
 use super::configuration_update::Components;
 use crate::change::list;
+use crate::controller_path::ControllerPath;
 
 /// A RAN function that the node offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct AgentConfig {
     pub components: Vec<E2NodeComponentConfigAdditionItem<'static>>,
     /// Its components in v01.01; other versions do not use them.
     pub components_v1: Vec<E2NodeComponentConfigUpdateItemV1<'static>>,
+    /// If it is a virtual node, the controllers that it stems from, which the setup request of v01.01 and later names. Default: empty.
+    pub controller_path: ControllerPath,
     /// Its E2AP version. Default: v02.03.
     pub version: Version,
     /// The order of the IEs of its setup request, by their ids; others follow. Some base stations send another order than the
@@ -102,6 +105,7 @@ impl AgentConfig {
             functions,
             components: Vec::new(),
             components_v1: Vec::new(),
+            controller_path: ControllerPath::default(),
             version: Version::V2_03,
             setup_order: Vec::new(),
             codec: Codec::Per,
@@ -163,9 +167,18 @@ impl AgentConfig {
     pub(super) fn all_components(&self) -> Components {
         match self.version {
             Version::V1_00 => Components::default(),
-            Version::V1_01 => Components { v1: self.components_v1.clone(), v2: Vec::new() },
-            _ if self.components.is_empty() => Components { v1: Vec::new(), v2: vec![no_interfaces()] },
-            _ => Components { v1: Vec::new(), v2: self.components.clone() },
+            Version::V1_01 => {
+                let path = self.controller_path.component_v1();
+                Components { v1: self.components_v1.iter().cloned().chain(path).collect(), v2: Vec::new() }
+            }
+            _ => {
+                let mut v2 = self.components.clone();
+                v2.extend(self.controller_path.component());
+                if v2.is_empty() {
+                    v2.push(no_interfaces());
+                }
+                Components { v1: Vec::new(), v2 }
+            }
         }
     }
 }

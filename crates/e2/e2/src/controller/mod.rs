@@ -51,6 +51,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use e2ap::{Codec, GlobalE2NodeId, GlobalRicId, Pdu, ProcedureCode, RanFunctionId, RicRequestId, Version};
 
 use crate::budget::Budget;
+use crate::controller_path::ControllerInstance;
 use crate::timers::Timers;
 use crate::topology::RanDatabase;
 use crate::{AssocId, CloseReason, NodeRights, Notice, Origin, Time};
@@ -154,6 +155,8 @@ pub struct Controller {
     /// Octets stored of all nodes together.
     octets_of_nodes: usize,
     hosts: hosts::NodesOfHosts,
+    /// Its number, if it shares its nodes.
+    instance: Option<ControllerInstance>,
     /// Which RIC serves a node, if several share them.
     placement: Option<Box<dyn NodePlacement>>,
     next_node: u32,
@@ -192,6 +195,7 @@ impl Controller {
             outbox: TrackedOutbox::new(config.outbox_octets),
             kept_controls: KeptControls::new(config.kept_control_octets),
             hosts: hosts::NodesOfHosts::new(&config),
+            instance: None,
             placement: None,
             config,
             assocs: HashMap::new(),

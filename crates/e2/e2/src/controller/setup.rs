@@ -14,6 +14,7 @@ use super::node::{Components, FunctionList, component_octets, component_octets_v
 use super::procedures::Procedures;
 use super::{Controller, Event, LostReason, Node, NodeId};
 use crate::change::all;
+use crate::controller_path::{ControllerInstance, ControllerPath};
 use crate::{AssocId, CloseReason, Host, NodeRights, NodeTakeover, Notice, Origin, Selection, Time};
 
 impl Controller {
@@ -51,6 +52,12 @@ impl Controller {
             self.remark(now, assoc, Notice::HostLimit { node: key, host: origin, limit: refusal.limit() });
             let cause = Cause::Misc(CauseMisc::ControlProcessingOverload);
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(wait), None);
+            return;
+        }
+        if let Some(looped) = self.virtualization_loop(&request) {
+            self.remark(now, assoc, looped);
+            let cause = Cause::Misc(CauseMisc::OmIntervention);
+            self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
             return;
         }
         if let Some(denial) = self.denial(assoc, &key, known) {
@@ -153,6 +160,19 @@ impl Controller {
         self.events.push_back(Event::NodeUp(id));
         self.delete_orphans(assoc, id);
         self.restore(now, id);
+    }
+
+    /// Sets the number of this controller, which shares its nodes: virtual nodes of them are refused.
+    pub fn set_instance(&mut self, instance: ControllerInstance) {
+        self.instance = Some(instance);
+    }
+
+    /// Returns why a virtual node must not set up here.
+    fn virtualization_loop(&self, request: &E2SetupRequest<'_>) -> Option<Notice> {
+        let (own, node) = (self.instance?, request.global_e2_node_id);
+        let Ok(path) = ControllerPath::of_setup(request) else { return Some(Notice::TooManyLevels { node }) };
+        let (of, controllers) = path.find(own)?;
+        Some(Notice::VirtualizationLoop { node, of: of.to_owned(), controllers })
     }
 
     /// Whether the configuration names a node: its version, or a right of its peer's certificate.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use e2::ControllerPath;
 use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, Version};
 
 /// The configuration of an agent's event loop.
@@ -45,6 +46,8 @@ pub struct NodeConfig {
     /// The order of the IEs of its setup request, by their ids (see [`e2::AgentConfig::setup_order`]). Default: that of the
     /// specification.
     pub setup_order: Vec<u16>,
+    /// If it is a virtual node, the controllers that it stems from. Default: empty.
+    pub controller_path: ControllerPath,
     /// What it is, for the line in the log that it is up: `NR 40 MHz TDD, 3 UEs; KPM v3.00`. Default: empty.
     pub about: String,
 }
@@ -53,6 +56,13 @@ impl NodeConfig {
     /// Creates the configuration of a node without components.
     #[must_use]
     pub fn new(id: GlobalE2NodeId) -> Self {
-        NodeConfig { id, components: Vec::new(), version: None, setup_order: Vec::new(), about: String::new() }
+        NodeConfig {
+            id,
+            components: Vec::new(),
+            version: None,
+            setup_order: Vec::new(),
+            controller_path: ControllerPath::default(),
+            about: String::new(),
+        }
     }
 }

@@ -248,6 +248,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         let node = &mut self.nodes[at];
         let mut config = AgentConfig::new(node.config.id, node.functions.iter().map(|f| f.definition()).collect());
         config.components.clone_from(&node.config.components);
+        config.controller_path.clone_from(&node.config.controller_path);
         config.setup_order.clone_from(&node.config.setup_order);
         config.version = node.config.version.unwrap_or(self.config.version);
         config.codec = codec;

@@ -52,11 +52,15 @@ mod workers;
 mod xapp_links;
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use e2::topology::RanDatabase;
-use e2::{AssocId, Consumer, ConsumerIdentity, Controller, E42Host, Mediator, NodePlacement, Time, XappHost};
+use e2::{
+    AssocId, Consumer, ConsumerIdentity, Controller, ControllerInstance, E42Host, Mediator, NodePlacement, Time,
+    XappHost,
+};
 use link::{Address, Events, Listener, MemoryBudget, Poll, Scratch, Ticker};
 use tracing::error;
 
@@ -111,6 +115,8 @@ pub struct Server {
     stop: StopHandle,
     /// The waker of the iApps, once it was requested.
     waker: Option<IappWaker>,
+    /// Its number, if it shares its nodes.
+    instance: Option<ControllerInstance>,
     /// Rights that are to replace those of the configuration.
     pending_rights: rights::Pending,
     config: ServerConfig,
@@ -200,6 +206,7 @@ impl Server {
             clock,
             stop,
             waker: None,
+            instance: None,
             pending_rights: rights::Pending::default(),
             listeners,
             nodes: Peers::new(KIND_NODE, &config.link),
@@ -228,6 +235,17 @@ impl Server {
         let identity = ConsumerIdentity { is_internal: true, ..ConsumerIdentity::named(iapp.name()) };
         self.controller.introduce(consumer, identity);
         self.apps.iapps.push(iapp);
+    }
+
+    /// Returns the number of this controller, which is to share its nodes as virtual nodes: from the first call on, setups of virtual
+    /// nodes of its own nodes are refused, over any number of levels.
+    pub fn share_nodes(&mut self) -> ControllerInstance {
+        // the keys of a hash table are random
+        *self.instance.get_or_insert_with(|| {
+            let instance = ControllerInstance(RandomState::new().hash_one(std::process::id()));
+            self.controller.set_instance(instance);
+            instance
+        })
     }
 
     /// Has a mediator decide on all controls: of xApps, and of the iApps. Without one, controls are sent as they are.

@@ -440,7 +440,7 @@ impl<S: KpmSource> Check<'_, S> {
         if self.source.supports_label(measurement, &label) {
             return Ok(label);
         }
-        let label = without_plmn(self.source.cell(), label).ok_or(INFORMATION_UNAVAILABLE)?;
+        let label = without_plmn(self.source, label).ok_or(INFORMATION_UNAVAILABLE)?;
         if self.source.supports_label(measurement, &label) { Ok(label) } else { Err(INFORMATION_UNAVAILABLE) }
     }
 

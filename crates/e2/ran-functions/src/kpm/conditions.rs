@@ -88,7 +88,7 @@ impl Conditions {
     pub fn of_measurement<S: KpmSource>(source: &S, items: &[MatchingCondItem<'_>]) -> Option<Self> {
         let joined = items.iter().map(|item| {
             let test = match &item.choice {
-                MatchingCondItemChoice::MeasLabel(label) => label_test(&without_plmn(source.cell(), *label)?)?,
+                MatchingCondItemChoice::MeasLabel(label) => label_test(&without_plmn(source, *label)?)?,
                 MatchingCondItemChoice::TestCondInfo(info) => Test::new(source, info)?,
             };
             Some(Joined { test, or: item.logical_or.is_some() })
@@ -187,13 +187,14 @@ fn uses_slice<S: KpmSource>(source: &S, ue: Ue, slice: SNssai) -> bool {
     source.slices(ue).iter().any(|s| s.sst == slice.sst && (slice.sd.is_none() || s.sd == slice.sd))
 }
 
-/// Removes the PLMN from a label, since all traffic of the cell belongs to the cell's PLMN; `None` for another PLMN.
-pub(super) fn without_plmn(cell: Cgi, label: MeasurementLabel) -> Option<MeasurementLabel> {
-    let own = match cell {
+/// Removes the PLMN from a label if all traffic of the cell belongs to the cell's PLMN; `None` for another PLMN, and for any PLMN of a
+/// cell that serves several.
+pub(super) fn without_plmn<S: KpmSource>(source: &S, label: MeasurementLabel) -> Option<MeasurementLabel> {
+    let own = match source.cell() {
         Cgi::NrCgi(cell) => cell.plmn_identity,
         Cgi::EutraCgi(cell) => cell.plmn_identity,
     };
-    if label.plmn_id.is_some_and(|plmn| plmn != own) {
+    if label.plmn_id.is_some_and(|plmn| plmn != own || source.serves_several_plmns()) {
         return None;
     }
     let rest = MeasurementLabel { plmn_id: None, ..label };

@@ -144,6 +144,11 @@ pub trait KpmSource {
         *label == MeasurementLabel::NO_LABEL
     }
 
+    /// Whether the cell serves several PLMNs: what it measures as a whole is then not that of its own PLMN. By default, it does not.
+    fn serves_several_plmns(&self) -> bool {
+        false
+    }
+
     /// The bins of a distribution, numbered from 1, for each of its at most three dimensions (X, Y and Z). No dimensions for
     /// any other measurement.
     fn bins(&self, measurement: usize) -> &[&[Bin]] {

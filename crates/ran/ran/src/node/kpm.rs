@@ -171,6 +171,10 @@ impl KpmSource for Node {
             || measured.is_divisible && is_served && *label == divided && *label != no_label
     }
 
+    fn serves_several_plmns(&self) -> bool {
+        self.networks().len() > 1
+    }
+
     fn test_condition_types(&self) -> &[TestCondType] {
         &[TestCondType::Gbr(True), TestCondType::Rsrp(True), TestCondType::UlRsrp(True), TestCondType::Cqi(True)]
     }

@@ -7,8 +7,8 @@ use e2sm::rrc::{self, EventTriggerDefinition};
 use e2sm::{Arena, RecordMap, Wire};
 use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, ControllerId, RequestKey, SendAgentLoop};
 use ferric::e2::{
-    Action, ControlOutcome, ControlRequest, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
-    SubscriptionSpec, Ticket,
+    Action, ControlOutcome, ControlRequest, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent,
+    SubscribeError, SubscriptionSpec, Ticket,
 };
 use ferric::e2ap::{
     Cause, CauseRicRequest, RanFunctionId, RicActionId, RicActionType, RicIndicationType, RicRequestId,
@@ -42,11 +42,13 @@ pub fn add_to(server: &mut Server, topology: Topology, links: link::Config) -> R
     let config = AgentLoopConfig { link: links, ..AgentLoopConfig::default() };
     let agents = SendAgentLoop::new_send(config)?;
     let alarm = Alarm::start(server, &agents)?;
+    let instance = server.share_nodes();
     info!(stations = topology.stations.len(), ric = %topology.ric, "base stations are exposed to another controller");
     let stations = topology.stations.iter().cloned().map(Station::new).collect();
     server.add_iapp(Box::new(TopologyApp {
         topology,
         agents,
+        instance,
         alarm,
         stations,
         nodes: HashMap::new(),
@@ -77,6 +79,8 @@ struct TopologyApp {
     topology: Topology,
     /// The base stations. Polled on the thread of the RIC.
     agents: SendAgentLoop,
+    /// This controller, in the paths of the base stations.
+    instance: ControllerInstance,
     alarm: Alarm,
     stations: Vec<Station>,
     /// The nodes that are parts of base stations.
@@ -339,7 +343,7 @@ impl TopologyApp {
                 wanted.truncate(MAX_FUNCTIONS);
             }
             let was_exposed = station.handle.is_some();
-            expose(station, wanted, &self.nodes, &mut self.agents, &self.topology);
+            expose(station, wanted, &self.nodes, &mut self.agents, (&self.topology, self.instance));
             if was_exposed && station.handle.is_none() {
                 let nodes = self.nodes.keys();
                 nodes.for_each(|node| self.subscriptions.remove(*node, |known| known.tenant == at, ric));

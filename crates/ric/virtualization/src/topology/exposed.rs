@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use e2sm::rc::{ActionId, Control, ControlAction, ControlTarget};
 use ferric::agent::{ControlFailure, ControllerId, NodeConfig, NodeHandle, RanFunction, SendAgentLoop};
 use ferric::e2::topology::{Part, RanDatabase, Ue, UeName};
-use ferric::e2::{ControlRequest, Function, Node, NodeId};
+use ferric::e2::{ControlRequest, ControllerInstance, Function, Node, NodeId};
 use ferric::e2ap::{CauseRicRequest, RanFunctionId, RicRequestId};
 use tracing::warn;
 
@@ -193,7 +193,7 @@ pub(super) fn expose(
     wanted: Vec<Exposed>,
     nodes: &HashMap<NodeId, Node>,
     agents: &mut SendAgentLoop,
-    topology: &Topology,
+    (topology, instance): (&Topology, ControllerInstance),
 ) {
     let shared = station.shared.clone();
     let make = |exposed: &Exposed| {
@@ -219,6 +219,7 @@ pub(super) fn expose(
         let config = NodeConfig {
             version: Some(cu.version),
             about: format!("{} parts of {}", station.parts.len(), cu.global_id),
+            controller_path: cu.components.controller_path().with(instance, &cu.global_id),
             ..NodeConfig::new(station.config.global_id(&cu.global_id))
         };
         let handle = agents.add_node(config, station.functions.iter().map(make).collect());

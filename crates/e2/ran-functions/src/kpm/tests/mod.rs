@@ -36,6 +36,7 @@ const CQI: &str = "CQI";
 struct Counting {
     ues: Vec<Ue>,
     millis: u64,
+    serves_several_plmns: bool,
 }
 
 impl Counting {
@@ -97,6 +98,10 @@ impl KpmSource for Counting {
     fn supports_label(&self, offer: usize, label: &MeasurementLabel) -> bool {
         let of_class = label.slice_id.is_some() && label.five_qi == Some(FiveQi(9));
         *label == MeasurementLabel::NO_LABEL || offer == 0 && (*label == slice_label(1) || of_class)
+    }
+
+    fn serves_several_plmns(&self) -> bool {
+        self.serves_several_plmns
     }
 
     fn test_condition_types(&self) -> &[TestCondType] {
@@ -201,7 +206,8 @@ type Line = (Option<u64>, usize, Value, bool);
 
 impl Bench {
     fn new(config: KpmConfig, ues: &[u64]) -> Self {
-        let source = ExclusiveSource::new(Counting { ues: ues.iter().map(|ue| Ue(*ue)).collect(), millis: 0 });
+        let source =
+            ExclusiveSource::new(Counting { ues: ues.iter().map(|ue| Ue(*ue)).collect(), ..Counting::default() });
         let revision = config.revision;
         let function = KpmFunction::new(source.clone(), config).with_wall_clock(wall_clock);
         let views = Views::with_first(FIRST);

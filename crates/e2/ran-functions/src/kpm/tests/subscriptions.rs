@@ -29,6 +29,19 @@ fn label_with_own_plmn_is_supported() {
     }
 }
 
+/// A part of the cell is another network's: its whole is not that of its own.
+#[test]
+fn label_with_own_plmn_is_refused_by_a_cell_of_several_plmns() {
+    let label = MeasurementLabel { plmn_id: Some(PlmnIdentity::from_codes(1, 1, 2)), ..MeasurementLabel::default() };
+    let mut bench = Bench::speaking(Revision::V3_00, &[1, 2]);
+    bench.source.lock().serves_several_plmns = true;
+    for (label, expected) in [(label, false), (MeasurementLabel { no_label: None, ..slice_label(1) }, true)] {
+        let asked = bench.encode(&style1(format1(vec![info(by_name(VOLUME), label)], 10)));
+        let subscribed = bench.subscribe(0, 1, &every(10, Revision::V3_00), &[&asked]);
+        assert_eq!(subscribed.is_ok(), expected, "{label:?}");
+    }
+}
+
 #[test]
 fn definition_contains_styles_and_measurements() {
     let styles = vec![ReportStyle::CommonConditions];

@@ -1,0 +1,149 @@
+//! What a tenant sees and takes of a base station that it shares with others.
+
+use std::time::Instant;
+
+use e2sm::rlc;
+use ferric::e2::{Action, RequestEvent, SubscribeError, SubscriptionSpec};
+use ferric::e2ap::{Cause, CauseRicRequest, RicActionId, RicActionType};
+use ferric::xapp::{Ric, Xapp, XappConfig, XappEvent};
+use ran::scenario::ScenarioFolders;
+use ran::{RanConfig, Scenario};
+use system_tests::{PATIENCE, TestRan, TestRic, eventually, log};
+use virtualization::Sla;
+
+const PRBS: &str = "RRU.PrbTotDl";
+
+/// The agreements of tenants: the controller, PLMN and S-NSSAIs of each, and equal shares.
+fn sla(tenants: &[(&TestRic, &str, &str)]) -> Sla {
+    let share = 100 / tenants.len();
+    let tenant = |(at, (ric, plmn, slices)): (usize, &(&TestRic, &str, &str))| {
+        let (name, ric) = (char::from(b'a' + at as u8), &ric.e2);
+        format!(
+            "[[tenant]]\nname = \"{name}\"\nshare_percent = {share}\nplmn = \"{plmn}\"\ns_nssais = [{slices}]\nric = \"{ric}\"\n"
+        )
+    };
+    Sla::parse(&tenants.iter().enumerate().map(tenant).collect::<String>()).unwrap()
+}
+
+/// A cell with a UE of each of these networks and slices, which always have data.
+fn ran(ric: &TestRic, ues: &[(&str, u8)]) -> TestRan {
+    let ue =
+        |(plmn, sst): &(&str, u8)| format!("[[ue]]\nplmn = \"{plmn}\"\nsst = {sst}\n[[ue.flow]]\nkind = \"greedy\"\n");
+    let text = format!("[[cell]]\n{}", ues.iter().map(ue).collect::<String>());
+    let scenario = Scenario::from_toml(&text, &ScenarioFolders::with_traces(".".as_ref())).unwrap();
+    TestRan::start(&ric.e2, RanConfig { scenario, ..RanConfig::default() })
+}
+
+fn connect(ric: &TestRic) -> Ric {
+    Ric::options().address(ric.xapp.to_string()).name("test").connect().unwrap()
+}
+
+/// The mean usage of the cell that a controller sees, in percent.
+fn usage(ric: &TestRic) -> f64 {
+    let mut stream = connect(ric).kpm([PRBS]).whole_node().every(200).unwrap();
+    let values = (0..5).map(|_| stream.next_within(PATIENCE).unwrap().unwrap().number(PRBS).unwrap());
+    values.sum::<f64>() / 5.0
+}
+
+/// Of two operators with a network slice of the same number, each sees the usage of its own one.
+#[test]
+fn usage_of_a_slice_is_that_of_the_tenants_network() {
+    let (a, b) = (TestRic::start(), TestRic::start());
+    let (host, _) = TestRic::with_virtual_networks(sla(&[(&a, "00101", "\"1\""), (&b, "00102", "\"1\"")]));
+    let _ran = ran(&host, &[("00101", 1), ("00102", 1)]);
+    a.await_slices("gnb-00101-e00");
+    b.await_slices("gnb-00102-e00");
+    for (of, ric) in [("a", &a), ("b", &b)] {
+        let usage = usage(ric);
+        assert!((40.0..=60.0).contains(&usage), "{of}: {usage}");
+    }
+}
+
+/// Of a PLMN one operator has a slice, and another one what that leaves.
+#[test]
+fn usage_of_the_rest_of_a_plmn_is_without_the_slices_of_others() {
+    let (a, b) = (TestRic::start(), TestRic::start());
+    let (host, _) = TestRic::with_virtual_networks(sla(&[(&a, "00101", ""), (&b, "00101", "\"2\"")]));
+    let _ran = ran(&host, &[("00101", 1), ("00101", 2)]);
+    a.await_slices("gnb-00101-e00");
+    b.await_slices("gnb-00101-e00");
+    for (of, ric) in [("a", &a), ("b", &b)] {
+        let usage = usage(ric);
+        assert!((40.0..=60.0).contains(&usage), "{of}: {usage}");
+    }
+    // a mean over UEs cannot be divided
+    let refused = connect(&a).kpm(["DRB.UEThpDl"]).whole_node().every(200).err().map(|error| error.to_string());
+    let refused = refused.unwrap_or_else(|| {
+        let mut stream = connect(&a).kpm(["DRB.UEThpDl"]).whole_node().every(200).unwrap();
+        match stream.next_within(PATIENCE) {
+            Err(error) => error.to_string(),
+            Ok(record) => panic!("{record:?}"),
+        }
+    });
+    assert!(refused.contains("request-information-unavailable") || refused.contains("unavailable"), "{refused}");
+}
+
+/// Asks for `count` subscriptions that differ. Returns the xApp that has them, and how many are admitted and refused.
+fn flood(ric: &TestRic, count: u32) -> (Xapp, usize, usize) {
+    let mut xapp = Xapp::connect(&ric.xapp, "flood", XappConfig::default()).unwrap();
+    let node = xapp.nodes().next().expect("a node");
+    let function = node.functions.iter().find(|function| rlc::MODEL.wire_of(&function.oid).is_some());
+    let (node, function) = (node.id, function.expect("RLC").clone());
+    let wire = rlc::MODEL.wire_of(&function.oid).unwrap();
+    for at in 0..count {
+        let mut event_trigger = Vec::new();
+        rlc::EventTriggerDefinition { period_ms: 10_000 + at }.encode(wire, &mut event_trigger).unwrap();
+        let report = Action { id: RicActionId(1), kind: RicActionType::Report, definition: None, subsequent: None };
+        xapp.commands().subscribe(node, function.id, SubscriptionSpec { event_trigger, actions: vec![report] });
+    }
+    let (mut admitted, mut refused) = (0, 0);
+    let deadline = Instant::now() + PATIENCE;
+    while admitted + refused < count as usize {
+        assert!(Instant::now() < deadline, "{admitted} and {refused} of {count} are answered");
+        let poll = xapp.poll(Some(PATIENCE), |event, _| match event {
+            XappEvent::Request(RequestEvent::Subscribed { .. }) => admitted += 1,
+            XappEvent::Request(RequestEvent::SubscriptionFailed { error, .. }) => {
+                let limit = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
+                assert!(matches!(error, SubscribeError::Refused { cause, .. } if *cause == limit), "{error}");
+                refused += 1;
+            }
+            _ => {}
+        });
+        poll.unwrap();
+    }
+    (xapp, admitted, refused)
+}
+
+#[test]
+fn tenants_that_flood_leave_another_one_its_share_of_subscriptions() {
+    let tenants = [TestRic::start(), TestRic::start(), TestRic::start()];
+    let [a, b, c] = &tenants;
+    let (host, _) = TestRic::with_virtual_networks(sla(&[(a, "00101", ""), (b, "00102", ""), (c, "00103", "")]));
+    let _ran = ran(&host, &[("00101", 1), ("00102", 1), ("00103", 1)]);
+    for (ric, node) in [(a, "gnb-00101-e00"), (b, "gnb-00102-e00"), (c, "gnb-00103-e00")] {
+        ric.await_slices(node);
+    }
+    let _flooding = [a, b].map(|ric| {
+        let (xapp, admitted, refused) = flood(ric, 300);
+        // some are of the controller itself
+        assert!((150..=170).contains(&admitted), "{admitted} and {refused}");
+        xapp
+    });
+    let (_modest, admitted, refused) = flood(c, 150);
+    assert_eq!((admitted, refused), (150, 0));
+    let line = "its share of 170 subscriptions to this base station, as one of 3 tenants";
+    eventually(line, || log().lines().any(|known| known.contains(line) && known.contains("tenant=\"a\"")));
+}
+
+#[test]
+fn tenant_whose_network_no_cell_serves_is_in_the_log() {
+    let (a, unknown) = (TestRic::start(), TestRic::start());
+    let (host, _) = TestRic::with_virtual_networks(sla(&[(&a, "00101", ""), (&unknown, "99999", "")]));
+    let _ran = ran(&host, &[("00101", 1)]);
+    a.await_slices("gnb-00101-e00");
+    let line = "no cell of the base station serves the network of the tenants b (99999), which have no UE of it; it serves \
+                00101 with S-NSSAI 1.";
+    eventually(line, || log().contains(line));
+    let known = "the tenants a (00101)";
+    assert!(!log().contains(known));
+}
