@@ -43,12 +43,23 @@ pub(crate) fn ue_id(number: u16) -> UeId<'static> {
 
 /// Reports an event of a UE.
 pub(crate) fn notify(node: &mut NodeState, number: u16, plmn: PlmnIdentity, event: Event) {
-    notify_of(node, (number, number), plmn, event, None);
+    notify_of(node, 1, (number, number), plmn, event, None);
 }
 
 /// Reports an event of a UE whose RNTI is the second number. Returns what it has changed.
 pub(crate) fn notify_as(node: &mut NodeState, numbers: (u16, u16), plmn: PlmnIdentity, event: Event) -> Vec<Change> {
-    notify_of(node, numbers, plmn, event, None)
+    notify_of(node, 1, numbers, plmn, event, None)
+}
+
+/// The same in a cell.
+pub(crate) fn notify_in(
+    node: &mut NodeState,
+    cell: u64,
+    numbers: (u16, u16),
+    plmn: PlmnIdentity,
+    event: Event,
+) -> Vec<Change> {
+    notify_of(node, cell, numbers, plmn, event, None)
 }
 
 /// Reports an event of a UE with an address.
@@ -59,11 +70,12 @@ pub(crate) fn notify_with_address(
     event: Event,
     address: Ipv4Address,
 ) {
-    notify_of(node, (number, number), plmn, event, Some(address));
+    notify_of(node, 1, (number, number), plmn, event, Some(address));
 }
 
 fn notify_of(
     node: &mut NodeState,
+    cell: u64,
     (number, rnti): (u16, u16),
     plmn: PlmnIdentity,
     event: Event,
@@ -73,7 +85,7 @@ fn notify_of(
         event,
         ue_id: ue_id(number),
         rnti: RntiValue(rnti),
-        cell: Cgi::NrCgi(NrCgi::new(A, 1)),
+        cell: Cgi::NrCgi(NrCgi::new(A, cell)),
         plmn,
         s_nssais: Vec::new().into(),
         addresses: address.map(|address| vec![address].into()),
