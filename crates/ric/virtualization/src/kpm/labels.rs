@@ -200,7 +200,7 @@ impl<'a> Labels<'a> {
         let styles = definition.ric_report_style_list.iter().flat_map(|styles| styles.iter());
         let measurements = styles.flat_map(|style| style.meas_info_action_list.iter());
         let named = |item: &e2sm::kpm::MeasurementInfoActionItem<'_>| {
-            Some((u32::from(item.meas_id.as_ref()?.0), item.meas_name.0.as_str().to_owned()))
+            Some((item.meas_id.as_ref()?.0, item.meas_name.0.as_str().to_owned()))
         };
         measurements.filter_map(named).collect()
     }
