@@ -1,10 +1,14 @@
 //! What a tenant sees and takes of a base station that it shares with others.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use e2sm::rlc;
-use ferric::e2::{Action, RequestEvent, SubscribeError, SubscriptionSpec};
-use ferric::e2ap::{Cause, CauseRicRequest, RicActionId, RicActionType};
+use e2sm::{Wire, rlc};
+use ferric::agent::{Admission, AgentLoop, AgentLoopConfig, ControllerId, NodeConfig, RanFunction, RequestKey, Views};
+use ferric::e2::{Action, Function, RequestEvent, SubscribeError, SubscriptionRequest, SubscriptionSpec, Time};
+use ferric::e2ap::{
+    Cause, CauseRicRequest, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId,
+    RicActionType,
+};
 use ferric::xapp::{Ric, Xapp, XappConfig, XappEvent};
 use ran::scenario::ScenarioFolders;
 use ran::{RanConfig, Scenario};
@@ -72,15 +76,12 @@ fn usage_of_the_rest_of_a_plmn_is_without_the_slices_of_others() {
         assert!((40.0..=60.0).contains(&usage), "{of}: {usage}");
     }
     // a mean over UEs cannot be divided
-    let refused = connect(&a).kpm(["DRB.UEThpDl"]).whole_node().every(200).err().map(|error| error.to_string());
-    let refused = refused.unwrap_or_else(|| {
-        let mut stream = connect(&a).kpm(["DRB.UEThpDl"]).whole_node().every(200).unwrap();
-        match stream.next_within(PATIENCE) {
-            Err(error) => error.to_string(),
-            Ok(record) => panic!("{record:?}"),
-        }
-    });
-    assert!(refused.contains("request-information-unavailable") || refused.contains("unavailable"), "{refused}");
+    let ric = connect(&a);
+    let refused = match ric.kpm(["DRB.UEThpDl"]).whole_node().every(200) {
+        Err(error) => error.to_string(),
+        Ok(mut stream) => stream.next_within(PATIENCE).unwrap_err().to_string(),
+    };
+    assert!(refused.contains("gnb-00101-e00 refused: RIC request: ActionNotSupported"), "{refused}");
 }
 
 /// Asks for `count` subscriptions that differ. Returns the xApp that has them, and how many are admitted and refused.
@@ -104,7 +105,7 @@ fn flood(ric: &TestRic, count: u32) -> (Xapp, usize, usize) {
             XappEvent::Request(RequestEvent::Subscribed { .. }) => admitted += 1,
             XappEvent::Request(RequestEvent::SubscriptionFailed { error, .. }) => {
                 let limit = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
-                assert!(matches!(error, SubscribeError::Refused { cause, .. } if *cause == limit), "{error}");
+                assert!(matches!(error, SubscribeError::Refused { cause, .. } if cause == limit), "{error}");
                 refused += 1;
             }
             _ => {}
@@ -146,4 +147,55 @@ fn tenant_whose_network_no_cell_serves_is_in_the_log() {
     eventually(line, || log().contains(line));
     let known = "the tenants a (00101)";
     assert!(!log().contains(known));
+}
+
+/// A RAN function that admits nothing.
+struct Rlc;
+
+impl RanFunction for Rlc {
+    fn id(&self) -> RanFunctionId {
+        RanFunctionId(rlc::MODEL.function_id)
+    }
+
+    fn definition(&self) -> Function {
+        let (oid, revision) = (rlc::MODEL.oid(Wire::Per), RanFunctionRevision(1));
+        Function { id: self.id(), revision, oid, definition: rlc::MODEL.name.into() }
+    }
+
+    fn subscribe(&mut self, _: Time, _: ControllerId, _: &SubscriptionRequest, _: &Views) -> Result<Admission, Cause> {
+        Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
+    }
+
+    fn unsubscribe(&mut self, _: RequestKey) {}
+}
+
+/// Their virtual nodes would have one identity, and take each other over without end.
+#[test]
+fn second_base_station_with_one_identity_but_for_the_plmn_is_not_shared() {
+    let tenant = TestRic::start();
+    let (host, _) = TestRic::with_virtual_networks(sla(&[(&tenant, "00107", "")]));
+    let mut agents = AgentLoop::new(AgentLoopConfig::default()).unwrap();
+    let mut connect = |mnc, number: u32| {
+        let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, mnc, 2), GnbId::new(number, 28));
+        let node = agents.add_node(NodeConfig::new(id), vec![Box::new(Rlc)]);
+        agents.add_controller(node, host.e2.clone().into());
+        let before = ids(&host).len();
+        eventually("the base station is up", || {
+            agents.poll(Some(Duration::from_millis(20))).unwrap();
+            ids(&host).len() > before
+        });
+    };
+    connect(5, 0xe00);
+    connect(6, 0xe00);
+    connect(6, 0xe01);
+    eventually("the tenant has nodes", || ids(&tenant).len() == 2);
+    let log = log();
+    assert!(log.contains("but for its PLMN it has the identity of gnb-00105-e00"));
+    assert!(!log.contains("gnb-00107-e00 set up on another association"));
+    assert_eq!(ids(&tenant), ["gnb-00107-e00", "gnb-00107-e01"]);
+}
+
+fn ids(ric: &TestRic) -> Vec<String> {
+    let nodes = ric.rest.get("/v1/nodes");
+    nodes["nodes"].as_array().unwrap().iter().map(|node| node["id"].as_str().unwrap().to_owned()).collect()
 }

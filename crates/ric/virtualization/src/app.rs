@@ -214,10 +214,23 @@ impl VirtualizationApp {
             let _ = ric.remove(node.id);
             return;
         }
+        // tenants would have one node twice, each time another one
+        let plmn = node.global_id.plmn_identity();
+        let is_alike = |known: &&BaseStation| virtual_id(known.global_id, plmn) == node.global_id;
+        if let Some(known) = self.nodes.values().find(is_alike) {
+            if ric.allows_line(node.id) {
+                warn!(
+                    node = name,
+                    "the base station is not shared: but for its PLMN it has the identity of {}, and tenants would have two nodes with \
+                     one identity; give one of them another id",
+                    known.global_id
+                );
+            }
+            return;
+        }
         let offered = offered(node);
         let functions: Vec<_> = offered.iter().map(|(function, model)| (function.id, *model)).collect();
         let sla = self.sla.clone();
-        let plmn = node.global_id.plmn_identity();
         let has_slices = functions.iter().any(|(_, model)| matches!(model, Offered::Slice(_)));
         let shared = SharedNode::new(NodeState { has_slices, ..NodeState::new(name.clone(), plmn, sla.clone()) });
         if !functions.iter().any(|(_, model)| matches!(model, Offered::Rrc(_))) && ric.allows_line(node.id) {

@@ -157,8 +157,8 @@ pub(crate) fn observe(node: &mut BaseStation, model: Offered, message: &[u8], ar
             for notification in &report.notifications {
                 let sla = shared.sla.clone();
                 let changes = shared.ues.notified(notification, &sla);
-                if !changes.is_empty() {
-                    // the UE may have been that of another tenant
+                if !changes.is_empty() || notification.addresses.is_some() {
+                    // the UE may have been that of another tenant, or have the address of one
                     let filtering = shared.tenants.iter().enumerate().filter(|(_, of)| of.tc.has_filters());
                     filtering.for_each(|(tenant, _)| node.tc.push(tenant, tc::Job::Prune));
                 }

@@ -191,8 +191,9 @@ fn own_values(node: &NodeState, tenant: usize, cell: Option<Cgi>, values: &Struc
 
 fn is_own_network(info: &PlmnInfo, sla: &Sla, tenant: usize) -> bool {
     let own = &sla.tenants[tenant];
-    let is_own_slice = info.snssai.is_none_or(|slice| own.s_nssais.is_empty() || own.s_nssais.contains(&slice));
-    info.plmn_id.is_none_or(|plmn| plmn == own.plmn) && is_own_slice
+    let plmn = info.plmn_id.unwrap_or(own.plmn);
+    // of a PLMN, a tenant may have what the slices of others leave
+    plmn == own.plmn && info.snssai.is_none_or(|slice| sla.tenant_of(plmn, &[slice]) == Some(tenant))
 }
 
 /// Why a structure of a control is refused.

@@ -28,8 +28,6 @@ use crate::reports::Content;
 use labels::{Combination, Labels};
 
 mod labels;
-#[cfg(test)]
-mod tests;
 
 /// The report style with values that are sums over UEs.
 const CONDITION_STYLE: RicStyleType = RicStyleType(3);
@@ -202,3 +200,6 @@ fn of_node(
     format.meas_data = combined.collect();
     Content::Written
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,12 +43,23 @@ pub(crate) fn ue_id(number: u16) -> UeId<'static> {
 
 /// Reports an event of a UE.
 pub(crate) fn notify(node: &mut NodeState, number: u16, plmn: PlmnIdentity, event: Event) {
-    notify_of(node, (number, number), plmn, event, None);
+    notify_of(node, 1, (number, number), plmn, event, None);
 }
 
 /// Reports an event of a UE whose RNTI is the second number. Returns what it has changed.
 pub(crate) fn notify_as(node: &mut NodeState, numbers: (u16, u16), plmn: PlmnIdentity, event: Event) -> Vec<Change> {
-    notify_of(node, numbers, plmn, event, None)
+    notify_of(node, 1, numbers, plmn, event, None)
+}
+
+/// The same in a cell.
+pub(crate) fn notify_in(
+    node: &mut NodeState,
+    cell: u64,
+    numbers: (u16, u16),
+    plmn: PlmnIdentity,
+    event: Event,
+) -> Vec<Change> {
+    notify_of(node, cell, numbers, plmn, event, None)
 }
 
 /// Reports an event of a UE with an address.
@@ -59,18 +70,20 @@ pub(crate) fn notify_with_address(
     event: Event,
     address: Ipv4Address,
 ) {
-    notify_of(node, (number, number), plmn, event, Some(address));
+    notify_of(node, 1, (number, number), plmn, event, Some(address));
 }
 
 fn notify_of(
     node: &mut NodeState,
+    cell: u64,
     numbers: (u16, u16),
     plmn: PlmnIdentity,
     event: Event,
     address: Option<Ipv4Address>,
 ) -> Vec<Change> {
     let sla = node.sla.clone();
-    node.ues.notified(&event_of(numbers, plmn, event, address), &sla)
+    let cell = Cgi::NrCgi(NrCgi::new(A, cell));
+    node.ues.notified(&Notification { cell, ..event_of(numbers, plmn, event, address) }, &sla)
 }
 
 /// An event of a UE with a number in its UE ID, and an RNTI.

@@ -32,11 +32,16 @@ impl Owners {
     }
 }
 
-/// The UEs of a base station, by RNTI.
+/// The maximum number of UEs of a base station; the RNTIs of further ones belong to no tenant.
+const MAX_UES: usize = 65_536;
+
+/// The UEs of a base station.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ues {
+    /// An RNTI that UEs of several tenants have, in several cells, belongs to none: reports name no cell.
     owners: Owners,
-    by_rnti: BTreeMap<u16, Ue>,
+    /// In different cells, several UEs may have one RNTI.
+    by_rnti: BTreeMap<u16, Vec<Ue>>,
     /// The RNTI of each UE ID.
     by_id: HashMap<UeId<'static>, u16>,
 }
@@ -68,7 +73,8 @@ impl Ues {
 
     /// The tenant of the UE with exactly this UE ID, as the base station reports it.
     pub fn owner(&self, id: &UeId<'_>) -> Option<usize> {
-        self.by_id.get(id).and_then(|rnti| self.tenant((*rnti).into()))
+        let ues = self.by_rnti.get(self.by_id.get(id)?)?;
+        ues.iter().find(|ue| ue.notification.ue_id == *id)?.tenant
     }
 
     /// Whether a tenant has a UE with exactly this UE ID, as the base station reports it.
@@ -87,74 +93,101 @@ impl Ues {
     }
 
     fn ids(&self, tenant: usize) -> impl Iterator<Item = &UeId<'static>> {
-        self.by_rnti.values().filter(move |ue| ue.tenant == Some(tenant)).map(|ue| &ue.notification.ue_id)
+        self.own(tenant).map(|ue| &ue.notification.ue_id)
     }
 
-    /// Whether a tenant has a UE with this IPv4 address, as far as the base station reports addresses.
+    fn own(&self, tenant: usize) -> impl Iterator<Item = &Ue> {
+        self.by_rnti.values().flatten().filter(move |ue| ue.tenant == Some(tenant))
+    }
+
+    /// Whether a UE of a tenant has this IPv4 address and no other UE has, as far as the base station reports addresses: networks may use
+    /// the same ones.
     pub fn has_address(&self, tenant: usize, address: u32) -> bool {
-        let has = |ue: &Ue| ue.notification.addresses.iter().flatten().any(|own| u32::from_be_bytes(own.0) == address);
-        self.by_rnti.values().any(|ue| ue.tenant == Some(tenant) && has(ue))
+        let has = |ue: &&Ue| ue.notification.addresses.iter().flatten().any(|own| u32::from_be_bytes(own.0) == address);
+        let mut with_address = self.by_rnti.values().flatten().filter(has).peekable();
+        with_address.peek().is_some() && with_address.all(|ue| ue.tenant == Some(tenant))
     }
 
-    /// The RNTIs of a tenant's UEs.
+    /// The RNTIs of a tenant's UEs, in ascending order.
     pub fn of(&self, tenant: usize) -> impl Iterator<Item = u16> {
-        self.by_rnti.iter().filter(move |(_, ue)| ue.tenant == Some(tenant)).map(|(rnti, _)| *rnti)
+        self.by_rnti.keys().copied().filter(move |rnti| self.owners.get(*rnti) == Some(tenant))
     }
 
     /// The events with which a new subscriber learns a tenant's UEs.
     pub fn present(&self, tenant: usize) -> impl Iterator<Item = Notification<'_>> {
-        let own = self.by_rnti.values().filter(move |ue| ue.tenant == Some(tenant));
-        own.map(|ue| Notification { event: Event::Present, ..ue.notification.clone() })
+        self.own(tenant).map(|ue| Notification { event: Event::Present, ..ue.notification.clone() })
     }
 
     /// Records an event. Returns what has changed, a UE that has left first.
     pub fn notified(&mut self, notification: &Notification<'_>, sla: &Sla) -> Vec<Change> {
         let rnti = notification.rnti.0;
-        let is_present = notification.event != Event::Detached;
-        let arrived = sla.tenant_of(notification.plmn, &notification.s_nssais).filter(|_| is_present);
-        // a base station may use the RNTI of a UE again, or give a UE another one, without an event of the former
         let former = self.by_id.get(&notification.ue_id).copied().filter(|former| *former != rnti);
-        let mut changes = Vec::new();
-        for rnti in former.into_iter().chain([rnti]) {
-            if let Some(tenant) = self.remove(rnti)
-                && (arrived != Some(tenant) || former == Some(rnti))
-            {
-                changes.push(Change::Left { tenant, rnti });
+        let affected = || former.into_iter().chain([rnti]);
+        let before: Vec<_> = affected().map(|rnti| self.owners.get(rnti)).collect();
+        // a base station may use the RNTI of a UE again, or give a UE another one, without an event of the former
+        for rnti in affected() {
+            self.remove(rnti, |known| known.ue_id == notification.ue_id || known.cell == notification.cell);
+        }
+        if notification.event != Event::Detached {
+            let tenant = sla.tenant_of(notification.plmn, &notification.s_nssais);
+            let notification = notification.clone().into_owned();
+            if self.by_id.len() < MAX_UES {
+                self.by_id.insert(notification.ue_id.clone(), rnti);
+                self.by_rnti.entry(rnti).or_default().push(Ue { tenant, notification });
+            } else {
+                self.remove(rnti, |_| true);
             }
         }
-        if is_present {
-            let notification = notification.clone().into_owned();
-            self.by_id.insert(notification.ue_id.clone(), rnti);
-            self.by_rnti.insert(rnti, Ue { tenant: arrived, notification });
-            self.owners.set(rnti, arrived);
+        let mut changes = Vec::new();
+        for (rnti, before) in affected().zip(before) {
+            let after = self.update_owner(rnti);
+            if let Some(tenant) = before.filter(|_| after != before) {
+                changes.push(Change::Left { tenant, rnti });
+            }
+            changes.extend(after.map(Change::Arrived));
         }
-        changes.extend(arrived.map(Change::Arrived));
         changes
     }
 
     /// Finds the tenant of each UE in new agreements.
     pub fn reassign(&mut self, sla: &Sla) {
-        for (rnti, ue) in &mut self.by_rnti {
+        for ue in self.by_rnti.values_mut().flatten() {
             ue.tenant = sla.tenant_of(ue.notification.plmn, &ue.notification.s_nssais);
-            self.owners.set(*rnti, ue.tenant);
+        }
+        for rnti in self.by_rnti.keys().copied().collect::<Vec<_>>() {
+            self.update_owner(rnti);
         }
     }
 
-    /// Removes a UE, and returns its tenant.
-    fn remove(&mut self, rnti: u16) -> Option<usize> {
-        let ue = self.by_rnti.remove(&rnti)?;
-        self.owners.set(rnti, None);
-        if self.by_id.get(&ue.notification.ue_id) == Some(&rnti) {
-            self.by_id.remove(&ue.notification.ue_id);
+    /// Removes UEs with an RNTI.
+    fn remove(&mut self, rnti: u16, is_gone: impl Fn(&Notification<'_>) -> bool) {
+        let Some(ues) = self.by_rnti.get_mut(&rnti) else { return };
+        for gone in ues.extract_if(.., |ue| is_gone(&ue.notification)) {
+            if self.by_id.get(&gone.notification.ue_id) == Some(&rnti) {
+                self.by_id.remove(&gone.notification.ue_id);
+            }
         }
-        ue.tenant
+        if ues.is_empty() {
+            self.by_rnti.remove(&rnti);
+        }
+    }
+
+    /// Determines whose an RNTI is: that of the tenant that all its UEs belong to.
+    fn update_owner(&mut self, rnti: u16) -> Option<usize> {
+        let ues = self.by_rnti.get(&rnti).map_or(&[][..], Vec::as_slice);
+        let first = ues.first().and_then(|ue| ue.tenant);
+        let owner = first.filter(|tenant| ues.iter().all(|ue| ue.tenant == Some(*tenant)));
+        self.owners.set(rnti, owner);
+        owner
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use e2sm::rrc::Ipv4Address;
+
     use super::*;
-    use crate::testing::{A, B, notify, notify_as, station, ue_id};
+    use crate::testing::{A, B, notify, notify_as, notify_in, notify_with_address, station, ue_id};
 
     /// The PLMN of no tenant.
     const C: e2sm::common::PlmnIdentity = e2sm::common::PlmnIdentity::from_codes(1, 3, 2);
@@ -188,5 +221,42 @@ mod tests {
         // a repeated event changes nothing
         assert_eq!(notify_as(&mut node, (7, 9), A, Event::Present), [Change::Arrived(0)]);
         assert_eq!(node.ues.of(0).collect::<Vec<_>>(), [9]);
+    }
+
+    /// Reports carry RNTIs without cells.
+    #[test]
+    fn rnti_of_ues_of_two_tenants_in_two_cells_is_of_neither() {
+        let mut node = station();
+        assert_eq!(notify_in(&mut node, 1, (5, 7), A, Event::Attached), [Change::Arrived(0)]);
+        assert_eq!(notify_in(&mut node, 2, (6, 7), B, Event::Attached), [Change::Left { tenant: 0, rnti: 7 }]);
+        assert_eq!(node.ues.tenant(7), None);
+        assert_eq!((node.ues.of(0).count(), node.ues.of(1).count()), (0, 0));
+        // they are known by their UE IDs
+        assert!(node.ues.has(0, &ue_id(5)) && node.ues.has(1, &ue_id(6)));
+        assert_eq!(node.ues.present(1).count(), 1);
+        // also one of no tenant
+        assert_eq!(notify_in(&mut node, 3, (8, 7), C, Event::Attached), []);
+        assert_eq!(notify_in(&mut node, 1, (5, 7), A, Event::Detached), []);
+        assert_eq!(notify_in(&mut node, 3, (8, 7), C, Event::Detached), [Change::Arrived(1)]);
+        assert_eq!(node.ues.tenant(7), Some(1));
+        // a handover to another cell, where it keeps its RNTI
+        assert_eq!(notify_in(&mut node, 4, (6, 7), B, Event::Attached), [Change::Arrived(1)]);
+        assert_eq!(node.ues.present(1).count(), 1);
+    }
+
+    #[test]
+    fn address_that_ues_of_several_networks_have_is_of_no_tenant() {
+        let (address, number) = (Ipv4Address([10, 0, 0, 1]), 0x0a00_0001);
+        for other in [B, C] {
+            let mut node = station();
+            notify_with_address(&mut node, 1, A, Event::Attached, address);
+            notify_with_address(&mut node, 3, A, Event::Attached, Ipv4Address([10, 0, 0, 3]));
+            assert!(node.ues.has_address(0, number) && !node.ues.has_address(1, number));
+            notify_with_address(&mut node, 2, other, Event::Attached, address);
+            assert!(!node.ues.has_address(0, number) && !node.ues.has_address(1, number));
+            assert!(node.ues.has_address(0, 0x0a00_0003));
+            notify_with_address(&mut node, 2, other, Event::Detached, address);
+            assert!(node.ues.has_address(0, number));
+        }
     }
 }

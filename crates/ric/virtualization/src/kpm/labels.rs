@@ -24,6 +24,8 @@ use per::{List, Real};
 use crate::sla::{Sla, Tenant};
 
 const UNAVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
+/// E2AP before v03.01 has no cause for information that is not available: this one says that it will not be.
+const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
 const TOO_MANY: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
 
 /// The maximum number of labels of an action, towards the base station.
@@ -134,7 +136,7 @@ impl<'a> Labels<'a> {
                 if combination != Combination::One {
                     let has_conditions = item.match_cond_report_list.is_some();
                     if has_conditions || !is_plain(&asked.meas_label) || !self.is_sum(&item.meas_type, &mut names) {
-                        return Err(UNAVAILABLE);
+                        return Err(NOT_SUPPORTED);
                     }
                 }
                 sent += combination.labels();
@@ -198,7 +200,7 @@ impl<'a> Labels<'a> {
         let styles = definition.ric_report_style_list.iter().flat_map(|styles| styles.iter());
         let measurements = styles.flat_map(|style| style.meas_info_action_list.iter());
         let named = |item: &e2sm::kpm::MeasurementInfoActionItem<'_>| {
-            Some((u32::from(item.meas_id.as_ref()?.0), item.meas_name.0.as_str().to_owned()))
+            Some((item.meas_id.as_ref()?.0, item.meas_name.0.as_str().to_owned()))
         };
         measurements.filter_map(named).collect()
     }

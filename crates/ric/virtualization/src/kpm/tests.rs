@@ -16,6 +16,7 @@ use crate::testing::{A, B, notify, notify_as, station, station_of, ue_id};
 
 const ACTION: RicActionId = RicActionId(1);
 const UNAVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
+const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
 const PRBS: &str = "RRU.PrbTotDl";
 const NONE: MeasurementLabel = MeasurementLabel::NO_LABEL;
 
@@ -179,21 +180,26 @@ fn measurement_that_would_show_another_tenant_is_refused() {
     let unknown =
         MeasurementInfoItem { meas_type: MeasurementType::MeasId(MeasurementTypeId(7)), ..measurement(PRBS, &[NONE]) };
     let cases = [
-        (&slices, 0, measurement(PRBS, &[label(Some(B), None)])),
-        (&slices, 0, measurement(PRBS, &[label(None, Some(2))])),
-        (&slices, 0, measurement(PRBS, &[NONE, label(Some(B), Some(1))])),
-        (&slices, 2, measurement(PRBS, &[label(None, Some(1))])),
-        (&rest, 0, measurement(PRBS, &[label(None, Some(2))])),
+        (&slices, 0, measurement(PRBS, &[label(Some(B), None)]), UNAVAILABLE),
+        (&slices, 0, measurement(PRBS, &[label(None, Some(2))]), UNAVAILABLE),
+        (&slices, 0, measurement(PRBS, &[NONE, label(Some(B), Some(1))]), UNAVAILABLE),
+        (&slices, 2, measurement(PRBS, &[label(None, Some(1))]), UNAVAILABLE),
+        (&rest, 0, measurement(PRBS, &[label(None, Some(2))]), UNAVAILABLE),
         // not a sum over UEs
-        (&slices, 2, measurement("DRB.UEThpDl", &[NONE])),
-        (&rest, 0, measurement("DRB.UEThpDl", &[NONE])),
-        (&rest, 0, measurement(PRBS, &[MeasurementLabel { max: Some(True), ..MeasurementLabel::default() }])),
-        (&rest, 0, unknown),
+        (&slices, 2, measurement("DRB.UEThpDl", &[NONE]), NOT_SUPPORTED),
+        (&rest, 0, measurement("DRB.UEThpDl", &[NONE]), NOT_SUPPORTED),
+        (
+            &rest,
+            0,
+            measurement(PRBS, &[MeasurementLabel { max: Some(True), ..MeasurementLabel::default() }]),
+            NOT_SUPPORTED,
+        ),
+        (&rest, 0, unknown, NOT_SUPPORTED),
     ];
     for detection in detections() {
-        for (node, tenant, asked) in &cases {
+        for (node, tenant, asked, cause) in &cases {
             let refused = translate(&detection, node, *tenant, &[measurement(PRBS, &[NONE]), asked.clone()]);
-            assert_eq!(refused.map(|_| ()), Err(UNAVAILABLE), "{detection:?}: {tenant} {asked:?}");
+            assert_eq!(refused.map(|_| ()), Err(*cause), "{detection:?}: {tenant} {asked:?}");
         }
         // one label makes it up
         assert!(translate(&detection, &rest, 0, &[measurement("DRB.UEThpDl", &[label(None, Some(7))])]).is_ok());
