@@ -1,6 +1,8 @@
 //! Base stations and their UEs, as REST shows them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use ferric::xapp::Ric;
 use ran::scenario::{CellScenario, ScenarioFolders};
@@ -62,6 +64,62 @@ fn split_gnb_is_one_base_station_towards_another_controller() {
     ran.restart();
     controller.rest.eventually("/v1/nodes/gnb-00101-e00/slices/dl", |dl| dl["slices"].as_array().unwrap().is_empty());
     assert_eq!(names(), ["gnb-00101-e00"]);
+}
+
+/// A controller of base stations with these lines of a topology, the RIC that has their parts, and a gNB of three parts with two UEs.
+fn split_gnb(lines: &str) -> (TestRic, TestRic, TestRan) {
+    let controller = TestRic::start();
+    let text = format!("ric = \"{}\"\n[[base_station]]\n{lines}\n", controller.e2);
+    let topology = Topology::parse(&text).unwrap();
+    let owner = TestRic::with(|config| config.topology = Some(topology));
+    let cells = vec![CellScenario { is_split: true, ..CellScenario::default() }];
+    let scenario = Scenario { cells, ..Scenario::with_mixed_traffic(1, 2, 1) };
+    let ran = TestRan::start(&owner.e2, RanConfig { scenario, ..RanConfig::default() });
+    owner.rest.eventually("/v1/nodes", |nodes| nodes["nodes"].as_array().is_some_and(|nodes| nodes.len() == 3));
+    (controller, owner, ran)
+}
+
+/// CU-CP, CU-UP and DU have a KPM function each; towards the controller there is one, with what all of them measure.
+#[test]
+fn measurements_of_all_parts_are_those_of_one_function() {
+    // the second base station could have other DUs of the same CU
+    for (lines, id) in [
+        ("gnb = \"gnb-00101-e00\"", "gnb-00101-e00"),
+        ("gnb = \"gnb-00101-e00\"\nid = \"gnb-00101-f01\"\ndus = [1]", "gnb-00101-f01"),
+    ] {
+        let (controller, _owner, _ran) = split_gnb(lines);
+        controller.await_slices(id);
+        let ric = Ric::options().address(controller.xapp.to_string()).name("test").connect().unwrap();
+        // throughput of the DU, volume of the CU-UP
+        let names = ["DRB.UEThpDl", "DRB.PdcpSduVolumeUL"];
+        let mut ues = BTreeSet::new();
+        eventually("records of two UEs with the measurements of DU and CU-UP", || {
+            let Ok(mut stream) = ric.kpm(names).node(id).every(20) else { return false };
+            let deadline = Instant::now() + Duration::from_secs(2);
+            while Instant::now() < deadline
+                && let Ok(Some(record)) = stream.next_within(Duration::from_millis(200))
+            {
+                let ue = record.ue.as_ref().map(|ue| ue.to_string()).unwrap_or_default();
+                if names.iter().all(|name| record.number(name).is_some()) {
+                    ues.insert(ue);
+                }
+            }
+            ues.len() >= 2
+        });
+        assert_eq!(ues.len(), 2, "each UE has one name: {ues:?}");
+        assert!(ues.iter().all(|ue| ue.starts_with("amf:")), "{ues:?}");
+        let functions = controller.rest.get(&format!("/v1/nodes/{id}"))["functions"].clone();
+        let functions = functions.as_array().unwrap();
+        let is_kpm = |of: &&Value| of["oid"].as_str().is_some_and(|oid| e2sm::kpm::OIDS.contains(&oid));
+        assert_eq!(functions.iter().filter(is_kpm).count(), 1, "{functions:?}");
+        // of the node: a measurement of the CU-CP, and one of the DU
+        let names = ["RRC.ConnMean", "RRU.PrbTotDl"];
+        let mut stream = ric.kpm(names).node(id).whole_node().every(20).unwrap();
+        eventually("a record of the node with the measurements of CU-CP and DU", || {
+            let record = stream.next_within(Duration::from_secs(1)).unwrap();
+            record.is_some_and(|record| names.iter().all(|name| record.number(name).is_some()))
+        });
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod app;
 mod exposed;
 mod file;
 mod function;
+mod kpm;
 mod station;
 mod ues;
 mod view;

@@ -21,6 +21,7 @@ use tracing::{info, warn};
 use super::actions;
 use super::exposed::{Exposed, Station, expose, shared_cu};
 use super::file::Topology;
+use super::kpm::{Env, MergedKpm};
 use super::station::{Command, CommandKind};
 use super::ues::SharedCu;
 use super::view::View;
@@ -52,6 +53,7 @@ pub fn add_to(server: &mut Server, topology: Topology, links: link::Config) -> R
         nodes: HashMap::new(),
         cus: HashMap::new(),
         subscriptions: Subscriptions::default(),
+        kpm: MergedKpm::default(),
         controls: HashMap::new(),
         tickets: HashMap::new(),
         next_control: 0,
@@ -84,6 +86,8 @@ struct TopologyApp {
     /// The CU-CPs of several base stations.
     cus: HashMap<NodeId, SharedCu>,
     subscriptions: Subscriptions,
+    /// The subscriptions to merged functions of KPM.
+    kpm: MergedKpm,
     controls: HashMap<u64, PendingControl>,
     /// The control that each control of a part belongs to, and the part.
     tickets: HashMap<Ticket, (u64, NodeId)>,
@@ -137,12 +141,14 @@ impl TopologyApp {
                     CommandKind::Subscribe(key, spec) => self.subscribe(at, function, key, spec, ric),
                     CommandKind::Unsubscribe(key) => {
                         let Some(node) = self.stations[at].function(function).map(|of| of.node) else { continue };
+                        self.kpm.remove(at, |known| known == key, ric);
                         self.subscriptions.remove(node, |known| known.tenant == at && known.key == key, ric);
                     }
                     CommandKind::Control(controller, request) => self.control(at, function, controller, &request, ric),
                     CommandKind::Removed(controller) => {
                         let is_gone = |known: &Subscriber| known.tenant == at && known.key.controller == controller;
                         let Some(node) = self.stations[at].function(function).map(|of| of.node) else { continue };
+                        self.kpm.remove(at, |known| known.controller == controller, ric);
                         self.subscriptions.remove(node, is_gone, ric);
                     }
                 }
@@ -165,6 +171,9 @@ impl TopologyApp {
         else {
             return;
         };
+        if view == View::Kpm {
+            return self.with_kpm(ric, |kpm, env| kpm.subscribe((at, function), key, spec, env));
+        }
         let subscriber = Subscriber { tenant: at, key, view: TenantView::Plain, refused: Vec::new() };
         let added = if self.subscriptions.count(node) >= MAX_OF_PART {
             Err(format!("{MAX_OF_PART} subscriptions to a part"))
@@ -278,6 +287,7 @@ impl TopologyApp {
             return;
         }
         self.subscriptions.forget_node(id);
+        self.with_kpm(ric, |kpm, env| kpm.node_lost(id, env));
         self.cus.remove(&id);
         let lost = self.tickets.iter().filter(|(_, (_, node))| *node == id).map(|(ticket, _)| *ticket);
         for ticket in lost.collect::<Vec<_>>() {
@@ -296,10 +306,16 @@ impl TopologyApp {
         for at in 0..self.stations.len() {
             let station = &mut self.stations[at];
             let mut wanted = Vec::new();
+            let before = station.kpm.merged().map(|(_, _, _, definition)| definition.to_vec());
+            station.update_kpm(&self.nodes);
             if station.is_whole() {
+                wanted.extend(station.merged_kpm());
                 for (part, node) in station.parts.clone() {
                     let Some(node) = self.nodes.get(&node) else { continue };
                     for function in &node.functions {
+                        if station.kpm.has(part, function.id) {
+                            continue;
+                        }
                         let shares_cu = station.config.shares_cu();
                         let Some((view, definition)) = View::of(function, part, shares_cu) else { continue };
                         let Some(id) = station.id_of(part, function.id) else { continue };
@@ -322,6 +338,10 @@ impl TopologyApp {
                 warn!(station = %station.config, "base station has more than {MAX_FUNCTIONS} functions: some are not exposed");
                 wanted.truncate(MAX_FUNCTIONS);
             }
+            // the function that replaces it has no subscriptions
+            if before != station.kpm.merged().map(|(_, _, _, definition)| definition.to_vec()) {
+                self.kpm.remove(at, |_| true, ric);
+            }
             let was_exposed = station.handle.is_some();
             expose(station, wanted, &self.nodes, &mut self.agents, &self.topology);
             if was_exposed && station.handle.is_none() {
@@ -330,7 +350,14 @@ impl TopologyApp {
             }
         }
         self.observe_cus(ric);
+        let Self { kpm, stations, agents, cus, nodes, .. } = self;
+        kpm.refresh(nodes, &mut Env { stations, agents, cus, ric });
         ric.call_after_reading();
+    }
+
+    fn with_kpm<T>(&mut self, ric: &mut IappContext<'_>, act: impl FnOnce(&mut MergedKpm, &mut Env<'_, '_>) -> T) -> T {
+        let Self { kpm, stations, agents, cus, .. } = self;
+        act(kpm, &mut Env { stations, agents, cus, ric })
     }
 
     /// Reads which cells the DUs of base stations with a shared CU have.
@@ -383,7 +410,6 @@ impl TopologyApp {
     /// Passes an indication to the base stations that have subscribed to it.
     fn relay(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         let gather = Gather::new();
-        let Some(subscription) = self.subscriptions.get(indication.subscription) else { return };
         let (node, of_part, action) = (indication.node, indication.ran_function_id, indication.action_id);
         let decoded;
         let (owned_header, owned_message);
@@ -399,6 +425,12 @@ impl TopologyApp {
                 }
             };
         self.arena.reset();
+        let Self { kpm, stations, agents, cus, arena, .. } = self;
+        let env = &mut Env { stations, agents, cus, ric };
+        if kpm.report((node, indication.subscription, action), header, message, arena, env) {
+            return ric.call_after_reading();
+        }
+        let Some(subscription) = self.subscriptions.get(indication.subscription) else { return };
         if let (true, Some(cu)) = (subscription.is_own, self.cus.get_mut(&node))
             && let Some(wire) = self.nodes.get(&node).and_then(|node| rrc::MODEL.wire_of(&node.function(of_part)?.oid))
             && let Ok(report) = rrc::IndicationMessage::decode(message, wire, &self.arena)
@@ -443,6 +475,9 @@ impl TopologyApp {
     }
 
     fn handle_request(&mut self, event: &RequestEvent, ric: &mut IappContext<'_>) {
+        if self.with_kpm(ric, |kpm, env| kpm.handle_request(event, env)) {
+            return ric.call_after_reading();
+        }
         match event {
             RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
                 let admission = Admission { admitted: admitted.clone(), not_admitted: not_admitted.clone() };

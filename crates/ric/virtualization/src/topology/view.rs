@@ -19,6 +19,8 @@ pub(super) enum View {
     All,
     /// Everything; controls name UEs as the part does.
     Rc(rc::Detection),
+    /// The measurements of all parts.
+    Kpm,
     /// Of a CU of several base stations: controls of its UEs.
     OwnUes(rc::Detection),
     /// The events of its UEs.
@@ -76,8 +78,8 @@ impl View {
         }
         match self {
             View::All | View::Rc(_) => Ok(Content::Unchanged),
-            // reports of RC are not offered
-            View::OwnUes(_) => Ok(Content::Nothing),
+            // reports of RC are not offered, those of KPM are merged
+            View::OwnUes(_) | View::Kpm => Ok(Content::Nothing),
             View::Pdcp(wire) => records!(pdcp, bearers, wire),
             View::Gtp(wire) => records!(gtp, tunnels, wire),
             View::Events(wire) => {
