@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use e2sm::common::UeId;
 use e2sm::rrc::{self, EventTriggerDefinition};
 use e2sm::{Arena, RecordMap, Wire};
 use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, ControllerId, RequestKey, SendAgentLoop};
@@ -29,6 +30,7 @@ use crate::alarm::Alarm;
 use crate::node::View as TenantView;
 use crate::outgoing::Outgoing;
 use crate::physical::{Subscriber, Subscription, Subscriptions};
+use crate::rc::RcView;
 use crate::reports::Content;
 
 /// The maximum number of subscriptions to a part.
@@ -75,17 +77,17 @@ struct PendingControl {
     result: Result<Option<Vec<u8>>, ControlFailure>,
 }
 
-struct TopologyApp {
+pub(super) struct TopologyApp {
     topology: Topology,
     /// The base stations. Polled on the thread of the RIC.
     agents: SendAgentLoop,
     alarm: Alarm,
-    stations: Vec<Station>,
+    pub(super) stations: Vec<Station>,
     /// The nodes that are parts of base stations.
     nodes: HashMap<NodeId, Node>,
     /// The CU-CPs of several base stations.
-    cus: HashMap<NodeId, SharedCu>,
-    subscriptions: Subscriptions,
+    pub(super) cus: HashMap<NodeId, SharedCu>,
+    pub(super) subscriptions: Subscriptions,
     /// The subscriptions to merged functions of KPM.
     kpm: MergedKpm,
     controls: HashMap<u64, PendingControl>,
@@ -162,7 +164,7 @@ impl TopologyApp {
         at: usize,
         function: RanFunctionId,
         key: RequestKey,
-        spec: SubscriptionSpec,
+        mut spec: SubscriptionSpec,
         ric: &mut IappContext<'_>,
     ) {
         let station = &mut self.stations[at];
@@ -174,10 +176,19 @@ impl TopologyApp {
         if view == View::Kpm {
             return self.with_kpm(ric, |kpm, env| kpm.subscribe((at, function), key, spec, env));
         }
-        let subscriber = Subscriber { tenant: at, key, view: TenantView::Plain, refused: Vec::new() };
+        let mut asked = TenantView::Plain;
+        if let View::OwnUes(detection) = view {
+            let cu = shared_cu(station).and_then(|node| self.cus.get(&node));
+            let find = |ue_id: &UeId<'_>| cu.and_then(|cu| cu.find(at, ue_id)).cloned();
+            match RcView::of_ues(&detection, &mut spec, &find) {
+                Ok(view) => asked = TenantView::Rc(view),
+                Err(cause) => return station.send(function, Outgoing::Subscribed { key, answer: Err(cause) }),
+            }
+        }
+        let subscriber = Subscriber { tenant: at, key, view: asked, refused: Vec::new() };
         let added = if self.subscriptions.count(node) >= MAX_OF_PART {
             Err(format!("{MAX_OF_PART} subscriptions to a part"))
-        } else if matches!(view, View::All | View::Rc(_)) {
+        } else if matches!(view, View::All | View::Rc(_) | View::OwnUes(_)) {
             self.subscriptions.add_single(node, of_part, spec, subscriber, ric).map(|()| None)
         } else {
             self.subscriptions.add(node, of_part, spec, Some(subscriber), ric)
@@ -222,7 +233,7 @@ impl TopologyApp {
                 let result = parts.into_iter().try_for_each(|(node, of_part, view)| {
                     let part = self.nodes.get(&node).map(|node| node.global_id);
                     let part = part.ok_or(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute))?;
-                    let (header, message) = view.control(request, &part, cu, at)?;
+                    let (header, message) = view.control(request, &part, cu, at, &station.inserts)?;
                     let ticket = match &request.call_process_id {
                         None => ric.control(node, of_part, &header, &message),
                         Some(process) => ric.answer_insert(node, of_part, process, &header, &message),
@@ -240,6 +251,9 @@ impl TopologyApp {
             }
             Err(failure) => Some(failure),
         };
+        if let (None, Some(process)) = (&failure, &request.call_process_id) {
+            station.inserts.remove(process);
+        }
         let result = failure.map_or(Ok(None), Err);
         if sent.is_empty() {
             let nowhere = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
@@ -410,6 +424,10 @@ impl TopologyApp {
     /// Passes an indication to the base stations that have subscribed to it.
     fn relay(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         let gather = Gather::new();
+        if indication.kind == RicIndicationType::Insert && self.cus.contains_key(&indication.node) {
+            let Ok(insert) = indication.decode(&gather) else { return };
+            return self.relay_insert(indication, &insert, ric);
+        }
         let (node, of_part, action) = (indication.node, indication.ran_function_id, indication.action_id);
         let decoded;
         let (owned_header, owned_message);
@@ -437,7 +455,7 @@ impl TopologyApp {
         {
             cu.observe(&report);
         }
-        for Subscriber { tenant: at, key, .. } in &subscription.subscribers {
+        for Subscriber { tenant: at, key, view: asked, .. } in &subscription.subscribers {
             let station = &mut self.stations[*at];
             let Some((id, view)) = station.function_of(node, of_part).map(|known| (known.id, known.view)) else {
                 continue;
@@ -446,7 +464,9 @@ impl TopologyApp {
             let cu = shared_cu(station).and_then(|node| self.cus.get(&node));
             let content = match cu {
                 None => Ok(Content::Unchanged),
-                Some(cu) => view.filter(cu, *at, message, (&mut self.map, &self.arena), &mut self.written),
+                Some(cu) => {
+                    view.filter(cu, *at, (action, asked), message, (&mut self.map, &self.arena), &mut self.written)
+                }
             };
             let message = match content {
                 Ok(Content::Unchanged) => message,

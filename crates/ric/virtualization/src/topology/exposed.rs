@@ -16,7 +16,7 @@ use super::kpm::KpmParts;
 use super::station::SharedStation;
 use super::view::View;
 use crate::outgoing::Outgoing;
-use crate::rc::refusal;
+use crate::rc::{PendingInserts, refusal};
 
 /// The first RAN function id for functions whose own id another part has. Service models have lower ones.
 const FIRST_FREE: u16 = 1024;
@@ -53,6 +53,8 @@ pub(super) struct Station {
     ids: BTreeMap<(Part, RanFunctionId), RanFunctionId>,
     /// The KPM functions that are one.
     pub kpm: KpmParts,
+    /// The procedures of UEs that a shared CU has suspended for the controller.
+    pub inserts: PendingInserts,
     pub shared: SharedStation,
     pub has_outgoing: bool,
 }
@@ -66,6 +68,7 @@ impl Station {
             functions: Vec::new(),
             ids: BTreeMap::new(),
             kpm: KpmParts::default(),
+            inserts: PendingInserts::default(),
             shared: SharedStation::default(),
             has_outgoing: false,
         }

@@ -14,8 +14,6 @@
 mod merge;
 mod offer;
 mod plan;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -528,3 +526,6 @@ impl Merged {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
