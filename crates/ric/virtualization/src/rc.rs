@@ -88,19 +88,18 @@ fn offered_control(
     (!control_style_list.is_empty()).then_some(RanFunctionDefinitionControl { control_style_list })
 }
 
-/// Returns the definition of a function that has only controls of UEs; `None` if it has none.
+/// Returns the definition of a function whose reports, inserts and controls are of UEs; `None` if it has none.
 ///
 /// # Errors
 /// If the definition cannot be decoded.
-pub(crate) fn control_definition(detection: &Detection, definition: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) fn ue_definition(detection: &Detection, definition: &[u8]) -> Result<Option<Vec<u8>>, Error> {
     let arena = Arena::new();
     let Detection { revision, wire, .. } = *detection;
     let mut offered = RanFunctionDefinition::decode_in(definition, revision, wire, &arena)?;
-    (offered.event_trigger, offered.report, offered.insert) = (None, None, None);
     (offered.policy, offered.query) = (None, None);
     let is_offered = |action| ACTIONS.contains(&action) && action != ControlAction::SLICE_PRB_QUOTA;
     offered.control = offered.control.and_then(|control| offered_control(control, is_offered));
-    if offered.control.is_none() {
+    if offered.control.is_none() && offered.report.is_none() && offered.insert.is_none() {
         return Ok(None);
     }
     let mut out = Vec::new();
@@ -128,6 +127,18 @@ impl RcView {
         tenant: usize,
         node: &NodeState,
     ) -> Result<Arc<RcView>, Cause> {
+        RcView::of_ues(detection, spec, &|asked| node.ues.find(tenant, asked).cloned())
+    }
+
+    /// The same of the UEs that `find` returns as the base station names them.
+    ///
+    /// # Errors
+    /// The cause with which the subscription is refused.
+    pub fn of_ues(
+        detection: &Detection,
+        spec: &mut SubscriptionSpec,
+        find: &dyn Fn(&UeId<'_>) -> Option<UeId<'static>>,
+    ) -> Result<Arc<RcView>, Cause> {
         let Detection { revision, wire, .. } = *detection;
         let mut view = RcView::default();
         for action in &mut spec.actions {
@@ -136,7 +147,7 @@ impl RcView {
             let mut definition = ActionDefinition::decode_in(&octets, revision, wire, &arena).map_err(|_| SYNTAX)?;
             let own_ue = |ue_id: &mut Option<UeId<'_>>| {
                 let Some(asked) = ue_id else { return Ok(None) };
-                let own = node.ues.find(tenant, asked).ok_or(UNAVAILABLE)?.clone();
+                let own = find(asked).ok_or(UNAVAILABLE)?;
                 *ue_id = Some(own.clone());
                 Ok(Some(own))
             };
@@ -190,36 +201,63 @@ impl RcView {
         report: &IndicationMessage<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Content, Error> {
+        self.part_of(detection, action, report, &|ue_id| node.ues.has(tenant, ue_id), &|_| true, out)
+    }
+
+    /// Writes the part of a report of an action that is about own UEs and cells.
+    ///
+    /// # Errors
+    /// If the message cannot be encoded.
+    pub fn part_of(
+        &self,
+        detection: &Detection,
+        action: RicActionId,
+        report: &IndicationMessage<'_>,
+        has_ue: &dyn Fn(&UeId<'_>) -> bool,
+        has_cell: &dyn Fn(&Cgi) -> bool,
+        out: &mut Vec<u8>,
+    ) -> Result<Content, Error> {
         let Detection { revision, wire, .. } = *detection;
         let mut report = report.clone();
-        /// Keeps the items of own UEs.
-        macro_rules! own {
-            ($list:expr) => {{
-                let all = $list.len();
-                let own: List<'_, _> = $list.iter().filter(|item| node.ues.has(tenant, &item.ue_id)).cloned().collect();
-                if own.len() == all {
-                    return Ok(Content::Unchanged);
-                }
-                own
-            }};
-        }
         match &mut report.formats {
             IndicationMessageFormats::Format1(format) => {
                 let parameter =
                     self.ue_parameters.iter().find(|(id, _)| *id == action).map(|(_, parameter)| *parameter);
                 let octets = parameter.and_then(|id| octets_of(&format.reported_list, id));
                 let ue_id = octets.as_deref().and_then(|octets| per::decode::<UeId<'_>>(octets, revision.wire()).ok());
-                let is_own = ue_id.is_some_and(|ue_id| node.ues.has(tenant, &ue_id));
+                let is_own = ue_id.is_some_and(|ue_id| has_ue(&ue_id));
                 return Ok(if is_own { Content::Unchanged } else { Content::Nothing });
             }
             IndicationMessageFormats::Format2(format) => {
-                format.ue_parameter_list = own!(format.ue_parameter_list);
-                if format.ue_parameter_list.is_empty() {
-                    return Ok(Content::Nothing);
+                let all = format.ue_parameter_list.len();
+                let own = format.ue_parameter_list.iter().filter(|item| has_ue(&item.ue_id));
+                let own: List<'_, _> = own.cloned().collect();
+                match own.len() {
+                    own if own == all => return Ok(Content::Unchanged),
+                    0 => return Ok(Content::Nothing),
+                    _ => format.ue_parameter_list = own,
                 }
             }
-            IndicationMessageFormats::Format3(_) => return Ok(Content::Unchanged),
-            IndicationMessageFormats::Format4(format) => format.ue_info_list = own!(format.ue_info_list),
+            IndicationMessageFormats::Format3(format) => {
+                let all = format.cell_info_list.len();
+                let own = format.cell_info_list.iter().filter(|item| has_cell(&item.cell_global_id));
+                let own: List<'_, _> = own.cloned().collect();
+                match own.len() {
+                    0 => return Ok(Content::Nothing),
+                    own if own == all => return Ok(Content::Unchanged),
+                    _ => format.cell_info_list = own,
+                }
+            }
+            IndicationMessageFormats::Format4(format) => {
+                let all = (format.ue_info_list.len(), format.cell_info_list.len());
+                let ues = format.ue_info_list.iter().filter(|item| has_ue(&item.ue_id));
+                format.ue_info_list = ues.cloned().collect();
+                let cells = format.cell_info_list.iter().filter(|item| has_cell(&item.cell_global_id));
+                format.cell_info_list = cells.cloned().collect();
+                if (format.ue_info_list.len(), format.cell_info_list.len()) == all {
+                    return Ok(Content::Unchanged);
+                }
+            }
             _ => return Ok(Content::Nothing),
         }
         report.encode_in(revision, wire, out)?;
@@ -449,9 +487,9 @@ fn check_actions(control: &Control, is_answer: bool) -> Result<(), String> {
     }
 }
 
-/// Checks that a control has actions on UEs only, and that tenants have them.
-pub(crate) fn check_ue_actions(control: &Control) -> Result<(), String> {
-    check_actions(control, false)?;
+/// Checks that a control has actions on UEs only, and that tenants have them. `is_answer` says whether it answers an insert.
+pub(crate) fn check_ue_actions(control: &Control, is_answer: bool) -> Result<(), String> {
+    check_actions(control, is_answer)?;
     let is_about_ue = match &control.actions {
         ControlActions::One(action) => action.is_about_ue(),
         ControlActions::Several(actions) => actions.iter().all(ControlAction::is_about_ue),

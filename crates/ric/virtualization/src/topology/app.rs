@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use e2sm::common::UeId;
 use e2sm::rrc::{self, EventTriggerDefinition};
 use e2sm::{Arena, RecordMap, Wire};
 use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, ControllerId, RequestKey, SendAgentLoop};
@@ -21,6 +22,7 @@ use tracing::{info, warn};
 use super::actions;
 use super::exposed::{Exposed, Station, expose, shared_cu};
 use super::file::Topology;
+use super::kpm::{Env, MergedKpm};
 use super::station::{Command, CommandKind};
 use super::ues::SharedCu;
 use super::view::View;
@@ -28,6 +30,7 @@ use crate::alarm::Alarm;
 use crate::node::View as TenantView;
 use crate::outgoing::Outgoing;
 use crate::physical::{Subscriber, Subscription, Subscriptions};
+use crate::rc::RcView;
 use crate::reports::Content;
 
 /// The maximum number of subscriptions to a part.
@@ -54,6 +57,7 @@ pub fn add_to(server: &mut Server, topology: Topology, links: link::Config) -> R
         nodes: HashMap::new(),
         cus: HashMap::new(),
         subscriptions: Subscriptions::default(),
+        kpm: MergedKpm::default(),
         controls: HashMap::new(),
         tickets: HashMap::new(),
         next_control: 0,
@@ -75,19 +79,21 @@ struct PendingControl {
     result: Result<Option<Vec<u8>>, ControlFailure>,
 }
 
-struct TopologyApp {
+pub(super) struct TopologyApp {
     topology: Topology,
     /// The base stations. Polled on the thread of the RIC.
     agents: SendAgentLoop,
     /// This controller, in the paths of the base stations.
     instance: ControllerInstance,
     alarm: Alarm,
-    stations: Vec<Station>,
+    pub(super) stations: Vec<Station>,
     /// The nodes that are parts of base stations.
     nodes: HashMap<NodeId, Node>,
     /// The CU-CPs of several base stations.
-    cus: HashMap<NodeId, SharedCu>,
-    subscriptions: Subscriptions,
+    pub(super) cus: HashMap<NodeId, SharedCu>,
+    pub(super) subscriptions: Subscriptions,
+    /// The subscriptions to merged functions of KPM.
+    kpm: MergedKpm,
     controls: HashMap<u64, PendingControl>,
     /// The control that each control of a part belongs to, and the part.
     tickets: HashMap<Ticket, (u64, NodeId)>,
@@ -145,12 +151,14 @@ impl TopologyApp {
                     CommandKind::Subscribe(key, spec) => self.subscribe(at, function, key, spec, ric),
                     CommandKind::Unsubscribe(key) => {
                         let Some(node) = self.stations[at].function(function).map(|of| of.node) else { continue };
+                        self.kpm.remove(at, |known| known == key, ric);
                         self.subscriptions.remove(node, |known| known.tenant == at && known.key == key, ric);
                     }
                     CommandKind::Control(controller, request) => self.control(at, function, controller, &request, ric),
                     CommandKind::Removed(controller) => {
                         let is_gone = |known: &Subscriber| known.tenant == at && known.key.controller == controller;
                         let Some(node) = self.stations[at].function(function).map(|of| of.node) else { continue };
+                        self.kpm.remove(at, |known| known.controller == controller, ric);
                         self.subscriptions.remove(node, is_gone, ric);
                     }
                 }
@@ -164,7 +172,7 @@ impl TopologyApp {
         at: usize,
         function: RanFunctionId,
         key: RequestKey,
-        spec: SubscriptionSpec,
+        mut spec: SubscriptionSpec,
         ric: &mut IappContext<'_>,
     ) {
         let station = &mut self.stations[at];
@@ -173,10 +181,22 @@ impl TopologyApp {
         else {
             return;
         };
-        let subscriber = Subscriber { tenant: at, key, view: TenantView::Plain, refused: Vec::new() };
+        if view == View::Kpm {
+            return self.with_kpm(ric, |kpm, env| kpm.subscribe((at, function), key, spec, env));
+        }
+        let mut asked = TenantView::Plain;
+        if let View::OwnUes(detection) = view {
+            let cu = shared_cu(station).and_then(|node| self.cus.get(&node));
+            let find = |ue_id: &UeId<'_>| cu.and_then(|cu| cu.find(at, ue_id)).cloned();
+            match RcView::of_ues(&detection, &mut spec, &find) {
+                Ok(view) => asked = TenantView::Rc(view),
+                Err(cause) => return station.send(function, Outgoing::Subscribed { key, answer: Err(cause) }),
+            }
+        }
+        let subscriber = Subscriber { tenant: at, key, view: asked, refused: Vec::new() };
         let added = if self.subscriptions.count(node) >= MAX_OF_PART {
             Err(format!("{MAX_OF_PART} subscriptions to a part"))
-        } else if matches!(view, View::All | View::Rc(_)) {
+        } else if matches!(view, View::All | View::Rc(_) | View::OwnUes(_)) {
             self.subscriptions.add_single(node, of_part, spec, subscriber, ric).map(|()| None)
         } else {
             self.subscriptions.add(node, of_part, spec, Some(subscriber), ric)
@@ -225,7 +245,7 @@ impl TopologyApp {
                 let result = parts.into_iter().try_for_each(|(node, of_part, view)| {
                     let part = self.nodes.get(&node).map(|node| node.global_id);
                     let part = part.ok_or(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute))?;
-                    let (header, message) = view.control(request, &part, cu, at)?;
+                    let (header, message) = view.control(request, &part, cu, at, &station.inserts)?;
                     let ticket = match &request.call_process_id {
                         None => ric.control(node, of_part, &header, &message),
                         Some(process) => ric.answer_insert(node, of_part, process, &header, &message),
@@ -247,6 +267,9 @@ impl TopologyApp {
             }
             Err(failure) => Some(failure),
         };
+        if let (None, Some(process)) = (&failure, &request.call_process_id) {
+            station.inserts.remove(process);
+        }
         let result = failure.map_or(Ok(None), Err);
         if sent.is_empty() {
             let nowhere = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
@@ -294,6 +317,7 @@ impl TopologyApp {
             return;
         }
         self.subscriptions.forget_node(id);
+        self.with_kpm(ric, |kpm, env| kpm.node_lost(id, env));
         self.cus.remove(&id);
         let lost = self.tickets.iter().filter(|(_, (_, node))| *node == id).map(|(ticket, _)| *ticket);
         for ticket in lost.collect::<Vec<_>>() {
@@ -312,10 +336,16 @@ impl TopologyApp {
         for at in 0..self.stations.len() {
             let station = &mut self.stations[at];
             let mut wanted = Vec::new();
+            let before = station.kpm.merged().map(|(_, _, _, definition)| definition.to_vec());
+            station.update_kpm(&self.nodes);
             if station.is_whole() {
+                wanted.extend(station.merged_kpm());
                 for (part, node) in station.parts.clone() {
                     let Some(node) = self.nodes.get(&node) else { continue };
                     for function in &node.functions {
+                        if station.kpm.has(part, function.id) {
+                            continue;
+                        }
                         let shares_cu = station.config.shares_cu();
                         let Some((view, definition)) = View::of(function, part, shares_cu) else { continue };
                         let Some(id) = station.id_of(part, function.id) else { continue };
@@ -342,6 +372,10 @@ impl TopologyApp {
                 );
                 wanted.truncate(MAX_FUNCTIONS);
             }
+            // the function that replaces it has no subscriptions
+            if before != station.kpm.merged().map(|(_, _, _, definition)| definition.to_vec()) {
+                self.kpm.remove(at, |_| true, ric);
+            }
             let was_exposed = station.handle.is_some();
             expose(station, wanted, &self.nodes, &mut self.agents, (&self.topology, self.instance));
             if was_exposed && station.handle.is_none() {
@@ -350,7 +384,14 @@ impl TopologyApp {
             }
         }
         self.observe_cus(ric);
+        let Self { kpm, stations, agents, cus, nodes, .. } = self;
+        kpm.refresh(nodes, &mut Env { stations, agents, cus, ric });
         ric.call_after_reading();
+    }
+
+    fn with_kpm<T>(&mut self, ric: &mut IappContext<'_>, act: impl FnOnce(&mut MergedKpm, &mut Env<'_, '_>) -> T) -> T {
+        let Self { kpm, stations, agents, cus, .. } = self;
+        act(kpm, &mut Env { stations, agents, cus, ric })
     }
 
     /// Reads which cells the DUs of base stations with a shared CU have.
@@ -410,7 +451,10 @@ impl TopologyApp {
     /// Passes an indication to the base stations that have subscribed to it.
     fn relay(&mut self, indication: &Indication<'_>, ric: &mut IappContext<'_>) {
         let gather = Gather::new();
-        let Some(subscription) = self.subscriptions.get(indication.subscription) else { return };
+        if indication.kind == RicIndicationType::Insert && self.cus.contains_key(&indication.node) {
+            let Ok(insert) = indication.decode(&gather) else { return };
+            return self.relay_insert(indication, &insert, ric);
+        }
         let (node, of_part, action) = (indication.node, indication.ran_function_id, indication.action_id);
         let decoded;
         let (owned_header, owned_message);
@@ -426,13 +470,19 @@ impl TopologyApp {
                 }
             };
         self.arena.reset();
+        let Self { kpm, stations, agents, cus, arena, .. } = self;
+        let env = &mut Env { stations, agents, cus, ric };
+        if kpm.report((node, indication.subscription, action), header, message, arena, env) {
+            return ric.call_after_reading();
+        }
+        let Some(subscription) = self.subscriptions.get(indication.subscription) else { return };
         if let (true, Some(cu)) = (subscription.is_own, self.cus.get_mut(&node))
             && let Some(wire) = self.nodes.get(&node).and_then(|node| rrc::MODEL.wire_of(&node.function(of_part)?.oid))
             && let Ok(report) = rrc::IndicationMessage::decode(message, wire, &self.arena)
         {
             cu.observe(&report);
         }
-        for Subscriber { tenant: at, key, .. } in &subscription.subscribers {
+        for Subscriber { tenant: at, key, view: asked, .. } in &subscription.subscribers {
             let station = &mut self.stations[*at];
             let Some((id, view)) = station.function_of(node, of_part).map(|known| (known.id, known.view)) else {
                 continue;
@@ -441,7 +491,9 @@ impl TopologyApp {
             let cu = shared_cu(station).and_then(|node| self.cus.get(&node));
             let content = match cu {
                 None => Ok(Content::Unchanged),
-                Some(cu) => view.filter(cu, *at, message, (&mut self.map, &self.arena), &mut self.written),
+                Some(cu) => {
+                    view.filter(cu, *at, (action, asked), message, (&mut self.map, &self.arena), &mut self.written)
+                }
             };
             let message = match content {
                 Ok(Content::Unchanged) => message,
@@ -474,6 +526,9 @@ impl TopologyApp {
     }
 
     fn handle_request(&mut self, event: &RequestEvent, ric: &mut IappContext<'_>) {
+        if self.with_kpm(ric, |kpm, env| kpm.handle_request(event, env)) {
+            return ric.call_after_reading();
+        }
         match event {
             RequestEvent::Subscribed { ticket, subscription, admitted, not_admitted } => {
                 let admission = Admission { admitted: admitted.clone(), not_admitted: not_admitted.clone() };

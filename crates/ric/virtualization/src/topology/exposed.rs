@@ -12,10 +12,11 @@ use tracing::warn;
 use super::actions;
 use super::file::{ExposedStation, Topology};
 use super::function::PartFunction;
+use super::kpm::KpmParts;
 use super::station::SharedStation;
 use super::view::View;
 use crate::outgoing::Outgoing;
-use crate::rc::refusal;
+use crate::rc::{PendingInserts, refusal};
 
 /// The first RAN function id for functions whose own id another part has. Service models have lower ones.
 const FIRST_FREE: u16 = 1024;
@@ -50,6 +51,10 @@ pub(super) struct Station {
     pub functions: Vec<Exposed>,
     /// The ids of functions, which they have again when their part comes back.
     ids: BTreeMap<(Part, RanFunctionId), RanFunctionId>,
+    /// The KPM functions that are one.
+    pub kpm: KpmParts,
+    /// The procedures of UEs that a shared CU has suspended for the controller.
+    pub inserts: PendingInserts,
     pub shared: SharedStation,
     pub has_outgoing: bool,
 }
@@ -62,6 +67,8 @@ impl Station {
             handle: None,
             functions: Vec::new(),
             ids: BTreeMap::new(),
+            kpm: KpmParts::default(),
+            inserts: PendingInserts::default(),
             shared: SharedStation::default(),
             has_outgoing: false,
         }
@@ -88,6 +95,34 @@ impl Station {
                 )
             }
         }
+    }
+
+    /// Takes over the KPM functions of the parts.
+    pub fn update_kpm(&mut self, nodes: &HashMap<NodeId, Node>) {
+        if !self.is_whole() || !self.config.is_split() {
+            return self.kpm.clear();
+        }
+        let parts = self.parts.iter().filter_map(|(part, node)| Some((*part, nodes.get(node)?)));
+        let functions =
+            parts.flat_map(|(part, node)| node.functions.iter().map(move |function| (part, node.id, function)));
+        if let Err(error) = self.kpm.update(functions, self.config.shares_cu()) {
+            warn!(station = %self.config, "cannot merge the KPM functions of the parts: {error}");
+            self.kpm.clear();
+        }
+    }
+
+    /// The KPM function of all parts.
+    pub fn merged_kpm(&mut self) -> Option<Exposed> {
+        let cu = self.parts.get(&Part::Control).copied()?;
+        let (_, part, function, definition) = self.kpm.merged()?;
+        let of_part = Function {
+            id: function.id,
+            revision: function.revision,
+            definition: definition.to_vec(),
+            oid: function.oid.to_string(),
+        };
+        let id = self.id_of(part, of_part.id)?;
+        Some(Exposed { id, part, node: cu, of_part, view: View::Kpm, actions: Vec::new() })
     }
 
     /// The functions of the parts that a control is for: one, or that of each DU if it concerns no particular UE.

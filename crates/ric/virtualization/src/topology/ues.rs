@@ -29,7 +29,8 @@ struct Stay {
 }
 
 impl SharedCu {
-    fn station_of(&self, cell: &Cgi) -> Option<usize> {
+    /// The base station of a cell.
+    pub fn station_of(&self, cell: &Cgi) -> Option<usize> {
         match cell {
             Cgi::NrCgi(cell) => self.cells.get(cell).copied(),
             Cgi::EutraCgi(_) => None,
@@ -41,6 +42,13 @@ impl SharedCu {
         let same = || self.ues.iter().find(|(known, _)| known.is_same_ue(ue_id)).map(|(_, stay)| stay);
         let stay = self.ues.get(ue_id).or_else(same)?;
         self.station_of(&stay.notification.cell)
+    }
+
+    /// The UE ID, as the CU-CP reports it, of a UE of a base station; optional parts may be missing.
+    pub fn find(&self, station: usize, ue_id: &UeId<'_>) -> Option<&UeId<'static>> {
+        let is_it = |known: &UeId<'static>| known == ue_id || known.is_same_ue(ue_id);
+        let (known, stay) = self.ues.iter().find(|(known, _)| is_it(known))?;
+        (self.station_of(&stay.notification.cell) == Some(station)).then_some(known)
     }
 
     /// The base station of the UE with a C-RNTI; `None` if UEs of several cells have it.

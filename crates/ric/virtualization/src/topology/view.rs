@@ -1,15 +1,16 @@
 //! What a base station has of a function of one of its parts.
 
-use e2sm::rc::{Control, ControlTarget};
+use e2sm::common::{Cgi, UeId};
+use e2sm::rc::{Control, ControlTarget, IndicationMessage};
 use e2sm::{Arena, Error, RecordMap, Wire, gtp, pdcp, rc, rrc};
 use ferric::agent::ControlFailure;
 use ferric::e2::topology::{Part, UeName};
 use ferric::e2::{ControlRequest, RanFunction};
-use ferric::e2ap::{CauseRicRequest, GlobalE2NodeId};
+use ferric::e2ap::{CauseRicRequest, GlobalE2NodeId, RicActionId};
 
 use super::ues::SharedCu;
-use crate::node::Offered;
-use crate::rc::{check_ue_actions, control_definition, refusal, with_ue};
+use crate::node::{Offered, View as TenantView};
+use crate::rc::{PendingInserts, check_ue_actions, refusal, ue_definition, with_ue};
 use crate::reports::Content;
 
 /// What a base station has of a function.
@@ -19,7 +20,9 @@ pub(super) enum View {
     All,
     /// Everything; controls name UEs as the part does.
     Rc(rc::Detection),
-    /// Of a CU of several base stations: controls of its UEs.
+    /// The measurements of all parts.
+    Kpm,
+    /// Of a CU of several base stations: reports, inserts and controls of its UEs.
     OwnUes(rc::Detection),
     /// The events of its UEs.
     Events(Wire),
@@ -36,7 +39,7 @@ impl View {
             (Some(Offered::Rc(detection)), false) => View::Rc(detection),
             (_, false) => View::All,
             (Some(Offered::Rc(detection)), true) => {
-                let definition = control_definition(&detection, &function.definition).ok().flatten()?;
+                let definition = ue_definition(&detection, &function.definition).ok().flatten()?;
                 return Some((View::OwnUes(detection), definition));
             }
             (Some(Offered::Rrc(wire)), true) => View::Events(wire),
@@ -56,6 +59,7 @@ impl View {
         self,
         cu: &SharedCu,
         station: usize,
+        (action, asked): (RicActionId, &TenantView),
         message: &[u8],
         (map, arena): (&mut RecordMap, &Arena),
         out: &mut Vec<u8>,
@@ -76,8 +80,15 @@ impl View {
         }
         match self {
             View::All | View::Rc(_) => Ok(Content::Unchanged),
-            // reports of RC are not offered
-            View::OwnUes(_) => Ok(Content::Nothing),
+            // merged elsewhere
+            View::Kpm => Ok(Content::Nothing),
+            View::OwnUes(detection) => {
+                let TenantView::Rc(asked) = asked else { return Ok(Content::Nothing) };
+                let report = IndicationMessage::decode_in(message, detection.revision, detection.wire, arena)?;
+                let has_ue = |ue_id: &UeId<'_>| cu.owner(ue_id) == Some(station);
+                let has_cell = |cell: &Cgi| cu.station_of(cell) == Some(station);
+                asked.part_of(&detection, action, &report, &has_ue, &has_cell, out)
+            }
             View::Pdcp(wire) => records!(pdcp, bearers, wire),
             View::Gtp(wire) => records!(gtp, tunnels, wire),
             View::Events(wire) => {
@@ -102,6 +113,7 @@ impl View {
         part: &GlobalE2NodeId,
         cu: Option<&SharedCu>,
         station: usize,
+        inserts: &PendingInserts,
     ) -> Result<(Vec<u8>, Vec<u8>), ControlFailure> {
         let unchanged = || (request.header.clone(), request.message.clone());
         let (View::Rc(detection) | View::OwnUes(detection)) = self else { return Ok(unchanged()) };
@@ -114,10 +126,12 @@ impl View {
             (Err(error), _) => return refuse(CauseRicRequest::ControlMessageInvalid, &error.to_string()),
         };
         if let View::OwnUes(_) = self {
-            if request.call_process_id.is_some() {
-                return refuse(CauseRicRequest::RicCallProcessIdInvalid, "no procedure is suspended");
+            let process = request.call_process_id.as_ref();
+            if process.is_some_and(|process| !inserts.has(process)) {
+                let reason = "no procedure with this call process ID is suspended";
+                return refuse(CauseRicRequest::RicCallProcessIdInvalid, reason);
             }
-            if let Err(reason) = check_ue_actions(&control) {
+            if let Err(reason) = check_ue_actions(&control, process.is_some()) {
                 return refuse(CauseRicRequest::ActionNotSupported, &reason);
             }
             let owner = match &control.target {
@@ -149,7 +163,13 @@ mod tests {
         AmfUeNgapId, Cgi, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi, RntiValue, SNssai, Sst, UeId, UeIdGnb,
         UeIdGnbDu,
     };
-    use e2sm::rc::{ControlAction, Detection, Drx, Handover, Revision, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota};
+    use std::sync::Arc;
+
+    use e2sm::rc::{
+        ControlAction, Decision, Detection, Drx, Handover, IndicationMessageFormat3, IndicationMessageFormat3Item,
+        IndicationMessageFormat4, IndicationMessageFormat4ItemCell, IndicationMessageFormat4ItemUe,
+        IndicationMessageFormats, Revision, RrmPolicyMember, RrmPolicyRatio, SlicePrbQuota,
+    };
     use e2sm::rrc::{Event, Notification};
     use ferric::e2ap::{Cause, GnbDuId, GnbId, RanFunctionId, RicRequestId};
     use per::{Bits, List};
@@ -184,6 +204,11 @@ mod tests {
 
     fn drx(ue_id: UeId<'static>) -> Control {
         Control::of_ue(ue_id, ControlAction::Drx(Drx::long(320)))
+    }
+
+    /// No insert waits for an answer.
+    fn none() -> PendingInserts {
+        PendingInserts::default()
     }
 
     /// UE 5 is in the cell of the first base station.
@@ -229,18 +254,19 @@ mod tests {
         let of_du = UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(44), ran_ueid: None, cell_rnti: None };
         let asked = request(&drx(of_cu));
         let view = View::Rc(detection());
-        let (header, message) = view.control(&asked, &node(Some(1)), None, 0).unwrap();
+        let (header, message) = view.control(&asked, &node(Some(1)), None, 0, &none()).unwrap();
         let passed = Control::decode(&header, &message, Revision::V3_00).unwrap();
         assert_eq!(passed, drx(UeId::GnbDu(of_du)));
         // the CU-CP gets the control as it is
-        assert_eq!(view.control(&asked, &node(None), None, 0).unwrap(), (asked.header, asked.message));
+        assert_eq!(view.control(&asked, &node(None), None, 0, &none()).unwrap(), (asked.header, asked.message));
     }
 
     #[test]
     fn controls_of_a_shared_cu_are_those_of_own_ues() {
         let (cu, view) = (cu(), View::OwnUes(detection()));
-        let control =
-            |control: &Control, station: usize| view.control(&request(control), &node(None), Some(&cu), station);
+        let control = |control: &Control, station: usize| {
+            view.control(&request(control), &node(None), Some(&cu), station, &none())
+        };
         let handover = |number| Control::of_ue(ue_id(number), ControlAction::Handover(Handover::to(Cgi::NrCgi(CELL))));
         let asked = request(&handover(5));
         assert_eq!(control(&handover(5), 0).unwrap(), (asked.header, asked.message));
@@ -255,20 +281,84 @@ mod tests {
         let quota = ControlAction::SlicePrbQuota(SlicePrbQuota { policies: vec![policy] });
         let refused = cause(control(&Control::of_ue(ue_id(5), quota), 0));
         assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ActionNotSupported));
-        // there are no inserts
-        let answer = ControlRequest { call_process_id: Some(vec![1]), ..request(&handover(5)) };
-        let refused = cause(view.control(&answer, &node(None), Some(&cu), 0));
+        // the answer to an insert, which may be without parameters
+        let answer = Control::answer(ue_id(5), ControlAction::HANDOVER, Decision::Reject);
+        let answer = ControlRequest { call_process_id: Some(vec![1]), ..request(&answer) };
+        let refused = cause(view.control(&answer, &node(None), Some(&cu), 0, &none()));
         assert_eq!(refused, Cause::RicRequest(CauseRicRequest::RicCallProcessIdInvalid));
+        let mut inserts = none();
+        inserts.add(&[1]);
+        assert!(view.control(&answer, &node(None), Some(&cu), 0, &inserts).is_ok());
         let garbage = ControlRequest { header: vec![0xff; 9], ..request(&handover(5)) };
-        let refused = cause(view.control(&garbage, &node(None), Some(&cu), 0));
+        let refused = cause(view.control(&garbage, &node(None), Some(&cu), 0, &none()));
         assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ControlMessageInvalid));
+    }
+
+    /// UE 5 is one of the first base station, and cell 1.
+    #[test]
+    fn reports_of_a_shared_cu_are_those_of_own_ues_and_cells() {
+        // later ones have no format 4
+        const REVISION: Revision = Revision::V1_03;
+        let (cu, arena) = (cu(), Arena::new());
+        let received = |station: usize, formats: IndicationMessageFormats<'_>| {
+            let (mut map, mut out, mut message) = (RecordMap::default(), Vec::new(), Vec::new());
+            rc::IndicationMessage { formats }.encode(REVISION, &mut message).unwrap();
+            let asked = (RicActionId(1), &TenantView::Rc(Arc::default()));
+            let scratch = (&mut map, &arena);
+            let content = View::OwnUes(Detection::configured(REVISION))
+                .filter(&cu, station, asked, &message, scratch, &mut out)
+                .unwrap();
+            match content {
+                Content::Unchanged => Some(message),
+                Content::Written => Some(out),
+                Content::Nothing => None,
+            }
+        };
+        let cell = |number| Cgi::NrCgi(NrCgi::new(A, number));
+        let of_ues = |numbers: &[u16]| {
+            let item = |number: &u16| IndicationMessageFormat4ItemUe {
+                ue_id: ue_id(*number),
+                ue_context_info: None,
+                cell_global_id: cell(1),
+            };
+            let of_cell = |number: &u64| IndicationMessageFormat4ItemCell {
+                cell_global_id: cell(*number),
+                cell_context_info: None,
+                neighbor_relation_table: None,
+            };
+            let cells: &[u64] = if numbers.len() > 1 { &[1, 2] } else { &[1] };
+            IndicationMessageFormats::Format4(IndicationMessageFormat4 {
+                ue_info_list: numbers.iter().map(item).collect(),
+                cell_info_list: cells.iter().map(of_cell).collect(),
+            })
+        };
+        let encoded = |formats| {
+            let mut message = Vec::new();
+            rc::IndicationMessage { formats }.encode(REVISION, &mut message).unwrap();
+            Some(message)
+        };
+        assert_eq!(received(0, of_ues(&[5, 6])), encoded(of_ues(&[5])));
+        let of_cells = |numbers: &[u64]| {
+            let item = |number: &u64| IndicationMessageFormat3Item {
+                cell_global_id: cell(*number),
+                cell_context_info: None,
+                cell_deleted: None,
+                neighbor_relation_table: None,
+            };
+            let cell_info_list = numbers.iter().map(item).collect();
+            IndicationMessageFormats::Format3(IndicationMessageFormat3 { cell_info_list })
+        };
+        assert_eq!(received(0, of_cells(&[1, 2])), encoded(of_cells(&[1])));
+        assert_eq!(received(1, of_cells(&[1, 2])), None);
     }
 
     #[test]
     fn report_that_cannot_be_decoded_is_for_no_base_station() {
         let (mut map, arena, mut out) = (RecordMap::default(), Arena::new(), Vec::new());
-        for view in [View::Pdcp(Wire::Per), View::Gtp(Wire::Plain), View::Events(Wire::Per)] {
-            assert!(view.filter(&cu(), 0, &[0xff, 3], (&mut map, &arena), &mut out).is_err(), "{view:?}");
+        let asked = (RicActionId(1), &TenantView::Rc(Arc::default()));
+        for view in [View::Pdcp(Wire::Per), View::Gtp(Wire::Plain), View::Events(Wire::Per), View::OwnUes(detection())]
+        {
+            assert!(view.filter(&cu(), 0, asked, &[0xff, 3], (&mut map, &arena), &mut out).is_err(), "{view:?}");
         }
     }
 }

@@ -1,0 +1,288 @@
+//! Divides the actions of a subscription among the parts.
+
+use std::collections::BTreeMap;
+
+use e2sm::Arena;
+use e2sm::common::{Cgi, UeId};
+use e2sm::kpm::{
+    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat4,
+    ActionDefinitionFormat5, ActionDefinitionFormats, MatchingUeCondPerSubItem, MatchingUeidPerSubItem,
+    MeasurementInfoItem, MeasurementType, MeasurementTypeName,
+};
+use ferric::e2::topology::{Part, RanDatabase, Ue, UeName};
+use ferric::e2::{Action, NodeId};
+use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType};
+use ids::NrCgi;
+use per::{IntoOwned, List, PrintableString};
+
+use super::merge::{ue_id_of_cu, value_count};
+use super::offer::{KpmParts, Ranked};
+
+/// The maximum number of values of a report of one UE, or of the node.
+const MAX_VALUES: usize = 65_536;
+/// The maximum number of UEs in a list.
+const MAX_UES: usize = 4096;
+
+const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+const UNAVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
+const LIMIT: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
+const MALFORMED: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
+const SEMANTIC_ERROR: Cause = Cause::Protocol(CauseProtocol::SemanticError);
+
+/// What the reports of an action are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    Node,
+    OneUe,
+    Ues,
+}
+
+/// An action, divided.
+#[derive(Debug)]
+pub(super) struct Split {
+    pub id: RicActionId,
+    pub subject: Subject,
+    /// The measurements, as the controller has named them.
+    pub items: Vec<MeasurementInfoItem<'static>>,
+    /// The number of values of each measurement in a record.
+    pub widths: Vec<usize>,
+    pub granularity_ms: u32,
+    /// The number of records in a report.
+    pub records: usize,
+    pub parts: Vec<PartAction>,
+}
+
+impl Split {
+    pub fn part(&self, part: Ranked) -> Option<&PartAction> {
+        self.parts.iter().find(|action| action.part == part)
+    }
+}
+
+/// What a part is asked for.
+#[derive(Debug)]
+pub(super) struct PartAction {
+    pub part: Ranked,
+    /// The indices of its measurements in the action.
+    pub columns: Vec<usize>,
+    /// Their names.
+    pub names: Vec<String>,
+    /// The UE, if the part is asked for one.
+    pub ue: Option<UeId<'static>>,
+    pub definition: Vec<u8>,
+}
+
+/// What dividing depends on.
+pub(super) struct Context<'c> {
+    pub ran: &'c RanDatabase,
+    /// The node of the CU-CP.
+    pub cu: NodeId,
+    /// If other base stations have the same CU: the cells of this one.
+    pub cells: Option<Vec<NrCgi>>,
+    /// Whether a UE, as the CU-CP names it, is one of this base station.
+    pub owns: &'c dyn Fn(&UeId<'_>) -> bool,
+}
+
+/// The UEs that an action is for.
+enum Asked<'a> {
+    Node,
+    List(Vec<&'a UeId<'a>>),
+    Matching(&'a List<'a, MatchingUeCondPerSubItem<'a>>),
+}
+
+/// Divides an action with reports every `period_ms`.
+///
+/// # Errors
+/// The cause with which it is refused.
+pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: &Context<'_>) -> Result<Split, Cause> {
+    if action.kind != RicActionType::Report {
+        return Err(NOT_SUPPORTED);
+    }
+    let detection = parts.detection().ok_or(NOT_SUPPORTED)?;
+    let octets = action.definition.as_deref().ok_or(SEMANTIC_ERROR)?;
+    let arena = Arena::new();
+    let definition =
+        ActionDefinition::decode_in(octets, detection.revision, detection.wire, &arena).map_err(|_| MALFORMED)?;
+    let (asked, format) = match &definition.formats {
+        ActionDefinitionFormats::Format1(format) => (Asked::Node, format),
+        ActionDefinitionFormats::Format2(format) => (Asked::List(vec![&format.ue_id]), &format.subscript_info),
+        ActionDefinitionFormats::Format4(format) => {
+            (Asked::Matching(&format.matching_ue_cond_list), &format.subscription_info)
+        }
+        ActionDefinitionFormats::Format5(format) => {
+            let ues = format.matching_ueid_list.iter().map(|item| &item.ue_id).collect();
+            (Asked::List(ues), &format.subscription_info)
+        }
+        ActionDefinitionFormats::Format3(_) => return Err(NOT_SUPPORTED),
+    };
+    let subject = match &definition.formats {
+        ActionDefinitionFormats::Format1(_) => Subject::Node,
+        ActionDefinitionFormats::Format2(_) => Subject::OneUe,
+        _ => Subject::Ues,
+    };
+    let granularity = format.granul_period.0;
+    if !period_ms.is_multiple_of(granularity) {
+        return Err(SEMANTIC_ERROR);
+    }
+    let records = (period_ms / granularity) as usize;
+    let widths: Vec<usize> = format.meas_info_list.iter().map(|item| value_count(&item.label_info_list)).collect();
+    let values = widths.iter().fold(0_usize, |sum, width| sum.saturating_add(*width));
+    if values.saturating_mul(records) > MAX_VALUES {
+        return Err(LIMIT);
+    }
+    let ues = match &asked {
+        Asked::List(ues) if ues.len() > MAX_UES => return Err(LIMIT),
+        Asked::List(ues) => ues.iter().map(|ue_id| find(ue_id, context)).collect::<Result<Vec<_>, _>>()?,
+        _ => Vec::new(),
+    };
+
+    // the measurements of each part
+    let mut columns: BTreeMap<Ranked, Vec<(usize, String)>> = BTreeMap::new();
+    for (at, item) in format.meas_info_list.iter().enumerate() {
+        let name = match &item.meas_type {
+            MeasurementType::MeasName(name) => name.as_str(),
+            MeasurementType::MeasId(number) => parts.name_of(number.0).ok_or(UNAVAILABLE)?,
+        };
+        let mut offering = parts.offering(name, subject == Subject::Node);
+        if subject == Subject::Node && offering.len() > 1 {
+            // its value over all of them is a sum for some measurements, and a mean for others
+            offering.retain(|part| has_cell(parts, *part, format.cell_global_id, context));
+        }
+        if offering.is_empty() {
+            return Err(UNAVAILABLE);
+        }
+        for part in offering {
+            columns.entry(part).or_default().push((at, name.to_owned()));
+        }
+    }
+    let is_present = |part: &Ranked| parts.offer(*part).is_some_and(|offer| offer.node.is_some());
+    if !columns.keys().any(is_present) {
+        return Err(UNAVAILABLE);
+    }
+    let mut divided = Vec::new();
+    for (part, columns) in columns {
+        let own = own_format(format, &columns, part, subject, context)?;
+        let ue_ids = match &asked {
+            Asked::List(_) => {
+                let ue_ids: Vec<_> = ues.iter().filter_map(|ue| ue_id_at(parts, part, ue, context)).collect();
+                if ue_ids.is_empty() {
+                    continue;
+                }
+                ue_ids
+            }
+            _ => Vec::new(),
+        };
+        let ue = if let [one] = &ue_ids[..] { Some(one.clone()) } else { None };
+        let (number, formats) = match (&asked, ue_ids) {
+            (Asked::Node, _) => (1, ActionDefinitionFormats::Format1(own)),
+            (Asked::Matching(conditions), _) => {
+                let matching_ue_cond_list = (*conditions).clone();
+                let format = ActionDefinitionFormat4 { matching_ue_cond_list, subscription_info: own };
+                (4, ActionDefinitionFormats::Format4(format))
+            }
+            (Asked::List(_), mut ue_ids) if ue_ids.len() == 1 => {
+                let format = ActionDefinitionFormat2 { ue_id: ue_ids.remove(0), subscript_info: own };
+                (2, ActionDefinitionFormats::Format2(format))
+            }
+            (Asked::List(_), ue_ids) => {
+                let matching_ueid_list = ue_ids.into_iter().map(|ue_id| MatchingUeidPerSubItem { ue_id }).collect();
+                let format = ActionDefinitionFormat5 { matching_ueid_list, subscription_info: own };
+                (5, ActionDefinitionFormats::Format5(format))
+            }
+        };
+        let ric_style_type = parts.offer(part).and_then(|offer| offer.style(number)).ok_or(NOT_SUPPORTED)?;
+        let mut octets = Vec::new();
+        ActionDefinition { ric_style_type, formats }
+            .encode_in(detection.revision, detection.wire, &mut octets)
+            .map_err(|_| MALFORMED)?;
+        let (columns, names) = columns.into_iter().unzip();
+        divided.push(PartAction { part, columns, names, ue, definition: octets });
+    }
+    if divided.is_empty() {
+        return Err(UNAVAILABLE);
+    }
+    // as they are reported: without the conditions
+    let items = format
+        .meas_info_list
+        .iter()
+        .map(|item| MeasurementInfoItem { match_cond_report_list: None, ..item.clone().into_owned() });
+    Ok(Split {
+        id: action.id,
+        subject,
+        items: items.collect(),
+        widths,
+        granularity_ms: granularity,
+        records,
+        parts: divided,
+    })
+}
+
+/// The measurements of a part, by their names.
+fn own_format<'a>(
+    format: &ActionDefinitionFormat1<'a>,
+    columns: &'a [(usize, String)],
+    part: Ranked,
+    subject: Subject,
+    context: &Context<'_>,
+) -> Result<ActionDefinitionFormat1<'a>, Cause> {
+    let mut own = Vec::with_capacity(columns.len());
+    for (at, name) in columns {
+        let name = PrintableString::try_from(name.as_str()).map_err(|_| MALFORMED)?;
+        let meas_type = MeasurementType::MeasName(MeasurementTypeName(name));
+        own.push(MeasurementInfoItem { meas_type, ..format.meas_info_list[*at].clone() });
+    }
+    let bins = format.dist_meas_bin_range_info.iter().flatten().filter_map(|bins| {
+        let of_bins = columns.iter().position(|(at, _)| format.meas_info_list[*at].meas_type == bins.meas_type)?;
+        let mut bins = bins.clone();
+        bins.meas_type = own[of_bins].meas_type.clone();
+        Some(bins)
+    });
+    let bins: List<'_, _> = bins.collect();
+    let mut cell = format.cell_global_id;
+    // a CU of several base stations has the cells of all
+    if let (Part::Control, Subject::Node, Some(cells)) = (part.1, subject, &context.cells) {
+        let only = if let [only] = cells[..] { Some(Cgi::NrCgi(only)) } else { None };
+        cell = cell.or(only).filter(|cell| cells.iter().any(|own| Cgi::NrCgi(*own) == *cell));
+        cell.ok_or(UNAVAILABLE)?;
+    }
+    Ok(ActionDefinitionFormat1 {
+        meas_info_list: own.into(),
+        granul_period: format.granul_period,
+        cell_global_id: cell,
+        dist_meas_bin_range_info: (!bins.is_empty()).then_some(bins),
+    })
+}
+
+/// Whether a part has a cell.
+fn has_cell(parts: &KpmParts, part: Ranked, cell: Option<Cgi>, context: &Context<'_>) -> bool {
+    let (Some(Cgi::NrCgi(cell)), Some(node)) = (cell, parts.offer(part).and_then(|offer| offer.node)) else {
+        return false;
+    };
+    let station = context.ran.station_of(node);
+    station.is_some_and(|station| station.cells().any(|(of, known)| of == node && known == cell))
+}
+
+/// The UE of this base station that a controller names.
+fn find<'c>(ue_id: &UeId<'_>, context: &Context<'c>) -> Result<&'c Ue, Cause> {
+    let names = UeName::all_of(ue_id);
+    let ue = names.iter().find_map(|name| context.ran.find_ue(context.cu, name)).ok_or(UNAVAILABLE)?;
+    let of_cu = ue_id_of_cu(context.ran, context.cu, ue).ok_or(UNAVAILABLE)?;
+    if (context.owns)(&of_cu) { Ok(ue) } else { Err(UNAVAILABLE) }
+}
+
+/// The UE ID of a UE at a part; `None` if it is not there, or the part's name of it is unknown.
+fn ue_id_at(parts: &KpmParts, part: Ranked, ue: &Ue, context: &Context<'_>) -> Option<UeId<'static>> {
+    let node = parts.offer(part)?.node?;
+    let of_kind = parts.count_of_kind(part);
+    let is_there = || {
+        let cell = ue.context().cell;
+        let station = context.ran.station_of(node);
+        let has_cell = station.is_some_and(|station| {
+            station.cells().any(|(of, known)| of == node && Some(known.nr_cell_identity.value) == cell)
+        });
+        has_cell || ue.views().iter().any(|view| view.node == node)
+    };
+    if of_kind > 1 && !is_there() {
+        return None;
+    }
+    context.ran.ue_id_for(node, ue)
+}
