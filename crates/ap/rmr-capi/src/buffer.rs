@@ -18,6 +18,9 @@ use crate::fields::rmr_set_trace;
 const COOKIE: c_int = 0x4942;
 /// The most octets of a payload.
 pub(crate) const MAX_PAYLOAD_OCTETS: usize = 16 << 20;
+/// The least room of a received buffer, and what it has beyond the size of `rmr_init`.
+const MIN_ROOM_OCTETS: usize = 1024;
+const SPARE_OCTETS: usize = 1024;
 
 /// A message buffer. The fields behind `tp_state` belong to the library.
 #[repr(C)]
@@ -155,8 +158,9 @@ pub(crate) fn create(header: &Header<'_>, payload: &[u8], room: usize) -> *mut r
     mbuf
 }
 
-/// Creates the buffer of a message that has arrived.
-pub(crate) fn received(message: &Received) -> *mut rmr_mbuf_t {
+/// Creates the buffer of a message that has arrived. Its room is that of received buffers of the original, at least: programs write
+/// answers into it without asking how long they may be.
+pub(crate) fn received(endpoint: &Endpoint, message: &Received) -> *mut rmr_mbuf_t {
     let Ok(of) = Message::read(&message.octets) else { return ptr::null_mut() };
     let header = Header {
         kind: of.kind,
@@ -169,7 +173,8 @@ pub(crate) fn received(message: &Received) -> *mut rmr_mbuf_t {
         trace: of.trace,
         data: of.data,
     };
-    let mbuf = create(&header, of.payload, 0);
+    let room = endpoint.options().payload_octets.clamp(MIN_ROOM_OCTETS, MAX_PAYLOAD_OCTETS) + SPARE_OCTETS;
+    let mbuf = create(&header, of.payload, room);
     // SAFETY: it was just created, or is NULL
     if let Some(buffer) = unsafe { buffer(mbuf) } {
         (buffer.mtype, buffer.sub_id) = (of.kind.0, of.subscription_id);

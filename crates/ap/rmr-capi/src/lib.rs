@@ -20,6 +20,7 @@ mod log;
 mod options;
 mod receive;
 mod send;
+mod symbols;
 mod wormhole;
 
 pub use buffer::*;
@@ -28,4 +29,5 @@ pub use context::*;
 pub use fields::*;
 pub use receive::*;
 pub use send::*;
+pub use symbols::*;
 pub use wormhole::*;

@@ -16,7 +16,7 @@ unsafe fn receive(vctx: *mut c_void, old: *mut rmr_mbuf_t, timeout: Option<Durat
     let found = match context(vctx) {
         None => Err((RMR_ERR_BADARG, libc::EINVAL)),
         Some(context) => match context.endpoint().receive(timeout) {
-            Some(message) => Ok(received(&message)),
+            Some(message) => Ok(received(context.endpoint(), &message)),
             None => Err((RMR_ERR_TIMEOUT, libc::ETIMEDOUT)),
         },
     };

@@ -213,7 +213,7 @@ pub(crate) unsafe fn call(
             return buffer.set_state(RMR_ERR_BADARG, libc::EINVAL);
         };
         match endpoint.call(id, &outgoing.transaction, timeout, || send(endpoint, &outgoing)) {
-            Ok(found) => answer = Some(found),
+            Ok(found) => answer = Some(found.map(|message| received(endpoint, &message))),
             Err(error) => {
                 let (state, errno) = state_of(error);
                 buffer.set_state(state, errno);
@@ -228,7 +228,7 @@ pub(crate) unsafe fn call(
     match answer {
         Some(message) => {
             set_errno(0);
-            received(&message)
+            message
         }
         None => {
             set_errno(libc::ETIMEDOUT);

@@ -142,6 +142,51 @@ fn message_arrives_with_its_fields_and_returns_to_its_sender() {
 }
 
 #[test]
+fn received_buffer_has_room_for_a_longer_answer() {
+    let (a, b) = (Context::new(), Context::new());
+    let whid = a.open(&b);
+    // SAFETY: the context and the buffer are valid
+    free(unsafe { rmr_wh_send_msg(a.pointer, whid, a.message(100, b"?")) });
+    let received = b.receive(ptr::null_mut(), 10_000);
+    // programs of the original write into it without asking: the size of `rmr_init`, here 1024, and 1024 more
+    // SAFETY: the buffer is valid
+    assert!(unsafe { rmr_payload_size(received) } >= 2048);
+    let longer = vec![b'x'; 2048];
+    // SAFETY: the buffer has room for the octets
+    unsafe {
+        ptr::copy_nonoverlapping(longer.as_ptr(), (*received).payload, longer.len());
+        ((*received).mtype, (*received).len) = (101, 2048);
+        assert_eq!(state(rmr_rts_msg(b.pointer, received)), RMR_OK);
+    }
+    let answer = a.receive(ptr::null_mut(), 10_000);
+    assert_eq!(payload(answer), longer);
+    // so has the copy with other trace data, which the platform's framework for Go makes of each buffer that it answers with
+    // SAFETY: the buffer is valid
+    let copy = unsafe { rmr_realloc_msg(answer, 300) };
+    // SAFETY: the buffer is valid
+    assert!(unsafe { rmr_payload_size(copy) } >= 2048);
+    // the answer to a call as well
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let request = b.receive(ptr::null_mut(), 10_000);
+            // SAFETY: the context and the buffer are valid
+            unsafe { rmr_rts_msg(b.pointer, request) };
+            free(request);
+        });
+        let request = a.message(100, b"?");
+        // SAFETY: the context and the buffers are valid
+        unsafe {
+            let answer = rmr_wh_call(a.pointer, whid, request, 2, 10_000);
+            assert!(rmr_payload_size(answer) >= 2048);
+            free(answer);
+        }
+    });
+    free(copy);
+    free(answer);
+    free(received);
+}
+
+#[test]
 fn call_gets_its_answer() {
     let (a, b) = (Context::new(), Context::new());
     let whid = a.open(&b);

@@ -47,6 +47,8 @@ kinds! {
     HEALTH_CHECK_RESPONSE = 101, "RIC_HEALTH_CHECK_RESP";
     /// An alarm, for the alarm manager.
     ALARM = 110, "RIC_ALARM";
+    /// The same, from the platform's library for Go; its alarm manager takes this type only.
+    ALARM_UPDATE = 13111, "RIC_ALARM_UPDATE";
     /// The payload is a RIC Subscription Request.
     SUBSCRIPTION_REQUEST = 12010, "RIC_SUB_REQ";
     /// The payload is a RIC Subscription Response.

@@ -53,6 +53,8 @@ pub enum StartError {
     },
     /// The path is no regular file.
     NotAFile(PathBuf),
+    /// Another process appends to it.
+    InUse(PathBuf),
     /// A line of what is there is not what was written: it is kept as it is, as evidence.
     Broken {
         /// The file.
@@ -69,6 +71,13 @@ impl fmt::Display for StartError {
         match self {
             StartError::File { path, source } => write!(f, "cannot open the audit log {}: {source}", path.display()),
             StartError::NotAFile(path) => write!(f, "the audit log {} is not a file", path.display()),
+            StartError::InUse(path) => {
+                let path = path.display();
+                write!(
+                    f,
+                    "the audit log {path} is in use by another process: end that one, or give each a log of its own"
+                )
+            }
             StartError::Broken { path, line, fault } => {
                 let path = path.display();
                 write!(f, "the audit log cannot be continued: line {line} of {path}: {fault}; move its files away")
@@ -81,7 +90,7 @@ impl std::error::Error for StartError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             StartError::File { source, .. } => Some(source),
-            StartError::NotAFile(_) | StartError::Broken { .. } => None,
+            StartError::NotAFile(_) | StartError::InUse(_) | StartError::Broken { .. } => None,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use files::FileLock;
 use serde_json::Value;
 
 use crate::digest::Digest;
@@ -30,11 +31,14 @@ pub(crate) struct Writer {
     previous: Digest,
     /// Lines that are not written yet.
     pending: Vec<u8>,
+    /// Two writers would break the chain of each other.
+    _lock: FileLock,
 }
 
 impl Writer {
     /// Opens a log and continues its chain. A torn last line is cut off.
     pub fn open(config: LogConfig) -> Result<Self, StartError> {
+        let lock = FileLock::beside(&config.path).map_err(|_| StartError::InUse(config.path.clone()))?;
         let path = &config.path;
         let fail = |source| StartError::File { path: config.path.clone(), source };
         let mut cut = None;
@@ -70,7 +74,7 @@ impl Writer {
             file.set_len(octets).map_err(fail)?;
         }
         let (seq, previous) = last.unwrap_or((0, Digest::NONE));
-        let mut writer = Writer { config, file, octets, seq, previous, pending: Vec::new() };
+        let mut writer = Writer { config, file, octets, seq, previous, pending: Vec::new(), _lock: lock };
         let mut fields = vec![("pid".to_owned(), Value::from(std::process::id()))];
         fields.extend(cut.map(|cut| ("cut_octets".to_owned(), Value::from(cut))));
         writer.append(&Record { at: SystemTime::now(), event: "start".to_owned(), fields });

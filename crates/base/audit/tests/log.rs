@@ -91,6 +91,21 @@ fn line_that_was_written_again_with_its_hash_breaks_the_next_one() {
 }
 
 #[test]
+fn log_that_another_process_writes_is_refused_and_left_alone() {
+    let folder = Folder::new("in-use");
+    let path = folder.log();
+    let log = AuditLog::start(LogConfig::new(&path)).unwrap();
+    log.record("decision", &[]);
+    let refused = AuditLog::start(LogConfig::new(&path)).unwrap_err();
+    assert!(matches!(&refused, StartError::InUse(file) if *file == path), "{refused}");
+    log.record("decision", &[]);
+    log.finish();
+    assert_eq!((verify(&path, None).unwrap().verdict, lines(&path).len()), (Verdict::Intact, 3));
+    AuditLog::start(LogConfig::new(&path)).unwrap().finish();
+    assert_eq!((verify(&path, None).unwrap().verdict, lines(&path).len()), (Verdict::Intact, 4));
+}
+
+#[test]
 fn torn_last_line_is_told_apart_and_cut_off_at_the_next_start() {
     let folder = Folder::new("torn");
     let path = folder.log();

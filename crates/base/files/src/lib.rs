@@ -1,7 +1,7 @@
 //! Reads files that users name: configurations, certificates, tokens, rules, messages.
 //!
 //! A name may denote anything: a device that never ends, a FIFO without a writer, a folder. [`read`] takes at most a number of
-//! octets, waits for a limited time, and says what is wrong. [`open`] is for data of any length that is read piece by piece.
+//! octets, waits for a limited time, and says what is wrong. [`open`] is for data of any length that is read piece by piece. [`FileLock`] keeps two processes from one file.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{FlockOperation, OFlags, fcntl_getfl, fcntl_setfl, flock};
+use rustix::io::Errno;
 
 /// The most octets of a file that is read at once, unless its kind has a smaller bound: 16 MiB.
 pub const MAX_OCTETS: u64 = 16 << 20;
@@ -54,6 +55,30 @@ pub fn read_bounded(reader: impl Read, max_octets: u64) -> io::Result<Vec<u8>> {
     reader.take(max_octets.saturating_add(1)).read_to_end(&mut octets)?;
     check_length(&octets, max_octets)?;
     Ok(octets)
+}
+
+/// Keeps other processes from using a file, until it is dropped.
+#[derive(Debug)]
+pub struct FileLock(#[allow(dead_code, reason = "the lock ends with the file")] Option<File>);
+
+impl FileLock {
+    /// Locks a file by a lock file beside it, `FILE.lock`, so that the file itself may be replaced. Where the folder cannot be written, or
+    /// the file system has no locks, nothing is locked.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WouldBlock`] if another process, or another lock of this one, has it.
+    pub fn beside(path: &Path) -> io::Result<FileLock> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".lock");
+        let Ok(file) = OpenOptions::new().create(true).append(true).mode(0o600).open(path.with_file_name(name)) else {
+            return Ok(FileLock(None));
+        };
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Err(ErrorKind::WouldBlock.into()),
+            Err(_) => Ok(FileLock(None)),
+            Ok(()) => Ok(FileLock(Some(file))),
+        }
+    }
 }
 
 /// Opens a file for reading piece by piece. A FIFO without a writer is empty: opening it does not wait for one.

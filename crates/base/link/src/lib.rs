@@ -30,7 +30,8 @@
 //!
 //! `tls` enables `tls://` addresses; without it they parse, and fail with [`Error::TlsMissing`]. A link that was accepted
 //! over TLS is [`State::Connecting`] until [`Link::receive`] has completed the handshake; then [`Link::identity`] returns the
-//! identity of the peer. The caller limits the duration of a handshake, as this crate has no timers.
+//! identity of the peer. The caller limits the duration of a handshake, as this crate has no timers. `TlsStream` is TLS with
+//! the same credentials for protocols that are not PDUs, at the listening end.
 //!
 //! # Example
 //!
@@ -86,4 +87,7 @@ pub use poll::{Event, Events, Interest, Poll, Ticker, Waker};
 pub use scratch::Scratch;
 pub use tap::{Direction, LinkEnds, LinkObserver, Tap, TapObserver};
 #[cfg(feature = "tls")]
-pub use tls::{Renewal, Tls, TlsClientFiles, TlsFault, TlsFile, TlsFileError, TlsFiles, TlsServerFiles};
+pub use tls::{
+    ClientCertificates, Renewal, Tls, TlsClientFiles, TlsFault, TlsFile, TlsFileError, TlsFiles, TlsServerFiles,
+    TlsStream,
+};

@@ -21,8 +21,8 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use ferric_link::{
-    Address, Class, Config, Error, Events, Family, Identity, Interest, Link, Listener, Poll, Renewal, Scratch, State,
-    StreamId, Tls, TlsFault, TlsFileError, TlsFiles,
+    Address, Class, ClientCertificates, Config, Error, Events, Family, Identity, Interest, Link, Listener, Poll,
+    Renewal, Scratch, State, StreamId, Tls, TlsClientFiles, TlsFault, TlsFileError, TlsFiles, TlsStream,
 };
 use testkit::certificates::rcgen::{self, DnType, ExtendedKeyUsagePurpose};
 
@@ -423,4 +423,108 @@ fn changed_files_are_reloaded() {
     std::fs::remove_file(&files.ca).unwrap();
     assert!(matches!(renew(), Renewal::Failed(TlsFileError::Read { .. })));
     assert_eq!(shown(), second);
+}
+
+/// A stream whose client is a thread that does `dialogue`, and presents a certificate for `names` if there are any.
+fn stream_with(
+    names: &[&str],
+    of_clients: ClientCertificates,
+    dialogue: impl FnOnce(&mut rustls::StreamOwned<rustls::ClientConnection, TcpStream>) + Send + 'static,
+) -> (TlsStream, std::thread::JoinHandle<()>) {
+    let authority = Authority::new();
+    let server = tls(&authority, &["127.0.0.1"], |_| ()).unwrap();
+    let own = (!names.is_empty()).then(|| authority.issue(names, |_| ()));
+    let own = own.map(|files| (files.certificate, files.key));
+    let config = TlsClientFiles { ca: authority.ca(), own }.load().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let client = rustls::ClientConnection::new(config.into(), "127.0.0.1".try_into().unwrap()).unwrap();
+    let client = std::thread::spawn(move || dialogue(&mut rustls::StreamOwned::new(client, socket)));
+    let accepted = listener.accept().unwrap().0;
+    accepted.set_nonblocking(true).unwrap();
+    (TlsStream::accepted(accepted.into(), &server, of_clients).unwrap(), client)
+}
+
+/// Repeats an operation that does not block until it has a result.
+fn until<T>(mut step: impl FnMut() -> Result<Option<T>, Error>) -> Result<T, Error> {
+    let begun = std::time::Instant::now();
+    loop {
+        if let Some(result) = step()? {
+            return Ok(result);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "nothing happens");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn stream_carries_octets_in_both_directions_and_ends_with_a_notification() {
+    const OCTETS: usize = 20 << 20;
+    let (mut stream, client) = stream_with(&[], ClientCertificates::Optional, |client| {
+        client.write_all(&[7; 100_000]).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).expect("a close notification");
+        assert!(received.len() == OCTETS && received.iter().all(|octet| *octet == 9));
+        client.conn.send_close_notify();
+        client.flush().unwrap();
+    });
+    until(|| stream.shake_hands().map(|is_complete| is_complete.then_some(()))).unwrap();
+    assert_eq!(stream.identity(), None);
+    let (mut scratch, mut received) = ([0; 4096], Vec::new());
+    until(|| {
+        stream.receive(&mut scratch, &mut |octets| received.extend_from_slice(octets))?;
+        Ok((received.len() == 100_000).then_some(()))
+    })
+    .unwrap();
+    assert!(received.iter().all(|octet| *octet == 7));
+    let (octets, mut sent, mut has_waited) = (vec![9; OCTETS], 0, false);
+    until(|| {
+        while sent < OCTETS || stream.wants_write() {
+            let (taken, flushed) = stream.send(&octets[sent..])?;
+            assert!(taken <= 1 << 14, "one record");
+            sent += taken;
+            if flushed.waiting {
+                has_waited = true;
+                return Ok(None);
+            }
+        }
+        Ok(Some(()))
+    })
+    .unwrap();
+    assert!(has_waited, "the client does not read at first");
+    drop(stream);
+    client.join().unwrap();
+}
+
+#[test]
+fn stream_ends_as_its_client_does() {
+    let receive = |mut stream: TlsStream| {
+        until(|| stream.shake_hands().map(|is_complete| is_complete.then_some(()))).unwrap();
+        let name = stream.identity().map(ToString::to_string);
+        let error = until::<()>(|| stream.receive(&mut [0; 100], &mut |_| ()).map(|_| None)).unwrap_err();
+        (name, error)
+    };
+    let (stream, client) = stream_with(&["kpm.example"], ClientCertificates::Required, |client| {
+        client.conn.complete_io(&mut client.sock).unwrap();
+        client.conn.send_close_notify();
+        client.flush().unwrap();
+    });
+    let (name, error) = receive(stream);
+    assert!(name.as_deref() == Some("kpm.example") && matches!(error, Error::Closed), "{name:?} {error:?}");
+    client.join().unwrap();
+    let (stream, client) = stream_with(&["kpm.example"], ClientCertificates::Optional, |client| {
+        client.conn.complete_io(&mut client.sock).unwrap();
+    });
+    let (name, error) = receive(stream);
+    assert!(name.as_deref() == Some("kpm.example") && matches!(error, Error::Lost(_)), "{name:?} {error:?}");
+    client.join().unwrap();
+    let (mut stream, client) = stream_with(&[], ClientCertificates::Required, |client| {
+        let error = client.write_all(b"x").and_then(|()| client.read_exact(&mut [0])).unwrap_err();
+        assert!(error.to_string().contains("CertificateRequired"), "{error}");
+    });
+    let error = until(|| stream.shake_hands().map(|is_complete| is_complete.then_some(()))).unwrap_err();
+    assert!(matches!(error, Error::Tls(TlsFault::NoCertificate)), "{error:?}");
+    drop(stream);
+    client.join().unwrap();
 }

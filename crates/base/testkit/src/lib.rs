@@ -9,7 +9,7 @@
 //! | `log` | module `log`: the log of all threads as text |
 //! | `non-rt-ric` | module `non_rt_ric`: a service with the A1-EI interface of a non-RT RIC |
 //! | `broker` | `MessageBroker`: a RabbitMQ or a Kafka for one test |
-//! | `redis` | `Redis`, `RedisCluster`, `RedisSentinel`: Redis for one test |
+//! | `redis` | `Redis`, `RedisCluster`, `RedisSentinel`: Redis for one test; redis-cli |
 
 mod allocations;
 mod background;
@@ -40,5 +40,5 @@ pub use background::{Background, PATIENCE, eventually};
 #[cfg(feature = "broker")]
 pub use broker::{MessageBroker, brokers_are_available};
 #[cfg(feature = "redis")]
-pub use redis::{Redis, RedisCluster, RedisSentinel};
+pub use redis::{Redis, RedisCluster, RedisSentinel, redis_cli};
 pub use shared_object::ObjectFolder;

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -89,13 +89,16 @@ impl Redis {
 }
 
 fn is_available() -> bool {
-    let program = program();
-    if Command::new(&program).arg("--version").stdout(Stdio::null()).status().is_ok() {
+    is_there(&program(), "a real Redis")
+}
+
+fn is_there(program: &Path, what: &str) -> bool {
+    if Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok() {
         return true;
     }
     let is_required = std::env::var_os("FERRIC_REDIS").is_some_and(|needed| needed == "required");
     assert!(!is_required, "no {}", program.display());
-    println!("NOT TESTED: a real Redis (crates/ric/traffic/redis-server/run has one)");
+    println!("NOT TESTED: {what} (crates/ric/traffic/redis-server/run has one)");
     false
 }
 
@@ -246,6 +249,16 @@ impl Drop for RedisSentinel {
         let _ = self.sentinel.wait();
         let _ = std::fs::remove_file(&self.file);
     }
+}
+
+/// The program of `FERRIC_REDIS_CLI`, or `redis-cli` of `PATH`. Returns `None` if there is none, so that the test can be skipped.
+///
+/// # Panics
+/// If there is none and `FERRIC_REDIS=required` is set.
+#[must_use]
+pub fn redis_cli() -> Option<PathBuf> {
+    let program = std::env::var_os("FERRIC_REDIS_CLI").map_or_else(|| "redis-cli".into(), PathBuf::from);
+    is_there(&program, "redis-cli").then_some(program)
 }
 
 fn program() -> PathBuf {

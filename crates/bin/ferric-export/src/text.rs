@@ -182,6 +182,7 @@ pub mod tests {
             cells: vec![0, none],
             ues: vec![0, none],
             slices: vec![0, none],
+            moves: Vec::new(),
             columns: vec![
                 Column { values: vec![42.0, 0.5], kinds: vec![kind::INTEGER, kind::REAL] },
                 Column { values: vec![0.0, f64::NAN], kinds: vec![kind::NO_VALUE, kind::REAL] },

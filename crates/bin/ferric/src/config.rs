@@ -57,7 +57,6 @@ fn check(text: &str) -> anyhow::Result<()> {
     let config = RicConfig::from_toml(text)?;
     config.tls.as_ref().map(Tls::load).transpose()?;
     rest::Access::load(config.rest_files)?;
-    let commands = config.oran.commands_file.as_deref().map(ric::oran_host::Commands::load);
-    commands.transpose().map_err(anyhow::Error::msg)?;
+    crate::ric::load(config.oran.commands_file.as_deref(), "`xapp_commands`", ric::oran_host::Commands::load)?;
     Ok(())
 }

@@ -4,10 +4,10 @@ mod peers;
 mod reload;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::audit::{AuditLog, LogConfig};
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use conflicts::{ConflictConfig, ConflictRules};
 use e2ap::e42::E42Version;
 use ferric::Endpoint;
@@ -120,18 +120,23 @@ pub struct Args {
     /// new one continues; 16 are kept. [default: none]
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
-    /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT or unix:PATH, in Redis's
-    /// protocol; see docs/oran-sdl.md. Other than loopback addresses require tokens. Or the Redis server that takes its place:
-    /// redis://HOST:PORT, redis+sentinel://HOST:PORT,…/NAME or redis+cluster://HOST:PORT,…, with rediss over TLS. [default: none]
+    /// Address of the shared data layer (SDL) for xApps of the O-RAN reference platform: tcp://HOST:PORT, tls://HOST:PORT or
+    /// unix:PATH, in Redis's protocol; may be repeated; see docs/oran-sdl.md. Other than loopback addresses require tokens or
+    /// certificates. Or the Redis server that takes its place: redis://HOST:PORT, redis+sentinel://HOST:PORT,…/NAME or
+    /// redis+cluster://HOST:PORT,…, with rediss over TLS. [default: none]
     #[arg(long, help_heading = SDL, value_name = "URL", value_parser = sdl_url)]
-    sdl: Option<SdlUrl>,
+    sdl: Vec<SdlUrl>,
     /// File that keeps the shared data layer. [default: in memory, lost at the end]
     #[arg(long, help_heading = SDL, value_name = "FILE")]
     sdl_file: Option<PathBuf>,
-    /// File of xApps that may use the shared data layer, one per line, `NAME TOKEN RIGHT…`; a right is read:NAMESPACE or
-    /// write:NAMESPACE. [default: everybody may do everything]
+    /// File of xApps that may use the shared data layer, one per line, `NAME TOKEN RIGHT…`, or `NAME certificate:NAME
+    /// RIGHT…`; a right is read:NAMESPACE or write:NAMESPACE. [default: everybody may do everything]
     #[arg(long, help_heading = SDL, value_name = "FILE")]
     sdl_tokens: Option<PathBuf>,
+    /// Clients of the shared data layer at a tls:// address must present a certificate that the CA of --tls-ca has signed.
+    /// [default: they may present one]
+    #[arg(long, help_heading = SDL)]
+    sdl_require_certificate: bool,
     #[command(flatten)]
     peers: peers::PeerArgs,
     #[command(flatten)]
@@ -204,9 +209,15 @@ impl RestArgs {
 impl Args {
     /// Whether Redis is used for something else than statistics.
     fn has_store(&self, config: &RicConfig) -> bool {
-        let is_sdl = matches!(self.sdl, Some(SdlUrl::Redis(_))) || config.sdl_redis.is_some();
+        let is_sdl = matches!(self.sdl[..], [SdlUrl::Redis(_)]) || config.sdl_redis.is_some();
         is_sdl || self.peers.are_given(config)
     }
+}
+
+/// Loads the file that an option or a key of the configuration file names.
+pub fn load<T>(path: Option<&Path>, option: &str, load: fn(&Path) -> Result<T, String>) -> anyhow::Result<Option<T>> {
+    let loaded = path.map(load).transpose();
+    loaded.map_err(|error| anyhow!("the file of {option} cannot be used: {error}; correct it, or name another one"))
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -258,8 +269,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         config.oran.alert_manager.clone_from(&args.alert_manager);
     }
     config.oran.commands_file = args.xapp_commands.clone().or(config.oran.commands_file.take());
-    let commands = config.oran.commands_file.as_deref().map(::ric::oran_host::Commands::load);
-    config.oran.commands = commands.transpose().map_err(anyhow::Error::msg)?;
+    let commands = config.oran.commands_file.as_deref();
+    config.oran.commands = load(commands, "--xapp-commands or `xapp_commands`", ::ric::oran_host::Commands::load)?;
     if let Some(address) = args.rest {
         match &mut config.rest {
             Some(rest) => rest.address = address,
@@ -304,19 +315,29 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => {}
     }
-    match &args.sdl {
-        Some(SdlUrl::Embedded(address)) => {
-            config.sdl.get_or_insert_with(|| sdl::Config::new(address.clone())).address = address.clone();
+    match &args.sdl[..] {
+        [] => {}
+        [SdlUrl::Redis(url)] => (config.sdl, config.sdl_redis) = (None, Some(StoreUrl::clone(url))),
+        urls => {
+            let address = |url: &SdlUrl| match url {
+                SdlUrl::Embedded(address) => Ok(address.clone()),
+                SdlUrl::Redis(_) => {
+                    bail!("the shared data layer is a Redis server or the embedded store: give one Redis URL only")
+                }
+            };
+            let addresses = urls.iter().map(address).collect::<anyhow::Result<Vec<_>>>()?;
+            let sdl = config.sdl.take().unwrap_or_else(|| sdl::Config::new(addresses[0].clone()));
+            config.sdl = Some(sdl::Config { addresses, ..sdl });
             config.sdl_redis = None;
         }
-        Some(SdlUrl::Redis(url)) => (config.sdl, config.sdl_redis) = (None, Some(StoreUrl::clone(url))),
-        None => {}
     }
     config.sdl_redis = config.sdl_redis.map(|url| url.with_files(&redis_files)).transpose()?;
     let tokens = args.sdl_tokens.clone().or(config.sdl_tokens.take());
+    let has_sdl_options = tokens.is_some() || args.sdl_file.is_some() || args.sdl_require_certificate;
     match &mut config.sdl {
         Some(sdl) => {
             sdl.file = args.sdl_file.clone().or(sdl.file.take());
+            sdl.requires_certificate |= args.sdl_require_certificate;
             if let Some(tokens) = &tokens {
                 sdl.access = sdl::AccessList::load(tokens)?;
                 if rest::is_readable_by_all(tokens) {
@@ -324,30 +345,30 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 }
             }
         }
-        None if config.sdl_redis.is_some() && (tokens.is_some() || args.sdl_file.is_some()) => {
-            bail!("--sdl-file and --sdl-tokens concern the embedded store, and the shared data layer is a Redis server")
+        None if config.sdl_redis.is_some() && has_sdl_options => {
+            bail!(
+                "--sdl-file, --sdl-tokens and --sdl-require-certificate concern the embedded store, and the shared data layer is \
+                 a Redis server"
+            )
         }
-        None if tokens.is_some() || args.sdl_file.is_some() => {
-            bail!("--sdl-file or --sdl-tokens is given without an address of the shared data layer: give --sdl")
+        None if has_sdl_options => {
+            bail!(
+                "--sdl-file, --sdl-tokens or --sdl-require-certificate is given without an address of the shared data layer: \
+                 give --sdl"
+            )
         }
         None => {}
     }
     args.peers.apply(&mut config, &redis_files)?;
-    config.virtual_networks =
-        args.virtual_networks.as_deref().map(virtualization::Sla::load).transpose().map_err(anyhow::Error::msg)?;
-    config.topology = args
-        .topology
-        .as_deref()
-        .map(virtualization::topology::Topology::load)
-        .transpose()
-        .map_err(anyhow::Error::msg)?;
+    config.virtual_networks = load(args.virtual_networks.as_deref(), "--virtual", virtualization::Sla::load)?;
+    config.topology = load(args.topology.as_deref(), "--topology", virtualization::topology::Topology::load)?;
     if let Some(topology) = &config.topology
         && config.server.e2.contains(&topology.ric)
     {
         bail!("{} is this RIC's own address: give the topology the address of another controller", topology.ric);
     }
     let conflicts_file = args.conflicts.clone().or(config.conflicts_file.take());
-    let rules = conflicts_file.as_deref().map(ConflictRules::load).transpose().map_err(anyhow::Error::msg)?;
+    let rules = load(conflicts_file.as_deref(), "--conflicts or `conflicts`", ConflictRules::load)?;
     let audit_file = args.audit.clone().or(config.audit_file.take());
     let audit = audit_file.as_deref().map(|file| AuditLog::start(LogConfig::new(file))).transpose()?;
     if rules.is_some() || audit.is_some() {
@@ -377,8 +398,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rest = ric.rest().map(rest::Server::url);
     let access = ric.rest().map(rest::Server::access_handle);
     let flexran = ric.flexran().map(|flexran| flexran.address().clone());
-    let sdl = ric.sdl().map(|sdl| sdl.address().to_string());
-    let sdl = sdl.or(ric.remote_sdl().map(|sdl| sdl.url().to_string()));
+    let sdl = ric.sdl().map_or(&[][..], sdl::Sdl::addresses).iter().map(ToString::to_string);
+    let sdl: Vec<_> = sdl.chain(ric.remote_sdl().map(|sdl| sdl.url().to_string())).collect();
     let sdl_tokens = tokens.zip(ric.sdl().map(|sdl| sdl.handle().clone()));
     let rmr = ric.oran().rmr_address().cloned();
     let oran_rest = ric.oran().rest().map(rest::Server::url);
@@ -406,7 +427,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(address) = flexran {
         program::outln!("flexran={address}");
     }
-    if let Some(address) = sdl {
+    for address in sdl {
         program::outln!("sdl={address}");
     }
     if let Some(address) = rmr {

@@ -70,3 +70,17 @@ fn configuration_from_a_pipe_is_read() {
     let errors = String::from_utf8_lossy(&outcome.stderr);
     assert!(!errors.contains("FIFO"), "{errors}");
 }
+
+#[test]
+fn files_of_the_ric_that_are_missing_are_named_with_their_option() {
+    let ric = ["ric", "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"];
+    for (option, named) in [
+        ("--xapp-commands", "--xapp-commands or `xapp_commands`"),
+        ("--conflicts", "--conflicts or `conflicts`"),
+        ("--virtual", "--virtual"),
+        ("--topology", "--topology"),
+    ] {
+        let what = format!("the file of {named} cannot be used: /nowhere/x: No such file");
+        refused(&[&ric[..], &[option, "/nowhere/x"]].concat(), &[&what, "correct it, or name another one"]);
+    }
+}

@@ -1,5 +1,5 @@
 //! Three RICs share 300 nodes through a real Redis: a RIC is killed and started again, Redis is paused and restarted. xApps have a
-//! session with each RIC and subscribe wherever a node sets up. No report comes twice.
+//! session with each RIC and subscribe wherever a node sets up, another xApp has one session with all. No report comes twice.
 
 mod program;
 
@@ -15,7 +15,7 @@ use ferric::e2::{Action, Function, NodeId, SubscriptionRequest, SubscriptionSpec
 use ferric::e2ap::{
     Cause, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
 };
-use ferric::xapp::{Xapp, XappConfig, XappEvent};
+use ferric::xapp::{Commands, Reconnect, Xapp, XappConfig, XappEvent, XappGroup};
 use ferric::{Endpoint, StopHandle};
 use per::Gather;
 use program::{File, Program};
@@ -135,6 +135,11 @@ impl Reports {
         recent.filter(|(_, (_, at))| *at > begin).map(|(node, (session, _))| (node.to_string(), session)).collect()
     }
 
+    /// How many reports came.
+    fn count(&self) -> usize {
+        self.0.lock().unwrap().0.values().map(|received| received.numbers.len()).sum()
+    }
+
     fn doubled(&self) -> u64 {
         self.0.lock().unwrap().1
     }
@@ -148,40 +153,60 @@ impl Reports {
     }
 }
 
-/// An xApp with one session, which subscribes to each node that sets up.
+/// A session that subscribes to each node that sets up.
 struct Session {
     stop: StopHandle,
     thread: Option<JoinHandle<()>>,
 }
 
+/// The number of the session with all RICs.
+const GROUP: usize = 100;
+
 impl Session {
+    /// A session with one RIC.
     fn start(number: usize, address: &str, reports: &Reports) -> Self {
         let mut xapp = Xapp::connect(&address.parse().unwrap(), "counter", XappConfig::default()).unwrap();
-        let (stop, reports) = (xapp.stop_handle(), reports.clone());
+        let handler = Session::handler(number, reports);
+        let stop = xapp.stop_handle();
+        Session::run(stop, handler, move |handler| xapp.poll(None, handler).unwrap())
+    }
+
+    /// A session with all RICs.
+    fn start_group(rics: &[Ric], reports: &Reports) -> Self {
+        let addresses: Vec<_> = rics.iter().map(|ric| ric.xapp.parse().unwrap()).collect();
+        let reconnect = Some(Reconnect { first: Duration::from_millis(100), last: Duration::from_millis(500) });
+        let config = XappConfig { reconnect, ..XappConfig::default() };
+        let mut group = XappGroup::connect(&addresses, "group", config, testkit::PATIENCE).unwrap();
+        let handler = Session::handler(GROUP, reports);
+        let stop = group.stop_handle();
+        Session::run(stop, handler, move |handler| group.poll(None, handler).unwrap())
+    }
+
+    fn handler(number: usize, reports: &Reports) -> impl FnMut(XappEvent<'_>, &mut Commands<'_>) + Send + 'static {
+        let reports = reports.clone();
+        let mut names: HashMap<NodeId, GlobalE2NodeId> = HashMap::new();
+        move |event, ric| match event {
+            XappEvent::NodeUp(node) => {
+                names.insert(node.id, node.global_id);
+                let kind = RicActionType::Report;
+                let action = Action { id: RicActionId(1), kind, definition: None, subsequent: None };
+                ric.subscribe(node.id, FUNCTION, SubscriptionSpec { event_trigger: vec![1], actions: vec![action] });
+            }
+            XappEvent::Indication(indication) => {
+                let gather = Gather::new();
+                let message = indication.decode(&gather).unwrap().message.to_cow().into_owned();
+                let number_of = u64::from_be_bytes(message.try_into().unwrap());
+                reports.take(number, names[&indication.node], number_of);
+            }
+            _ => {}
+        }
+    }
+
+    fn run<H: Send + 'static>(stop: StopHandle, mut handler: H, mut poll: impl FnMut(&mut H) + Send + 'static) -> Self {
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
-            let mut names: HashMap<NodeId, GlobalE2NodeId> = HashMap::new();
             while !stopped.is_stopped() {
-                xapp.poll(None, |event, ric| match event {
-                    XappEvent::NodeUp(node) => {
-                        names.insert(node.id, node.global_id);
-                        let kind = RicActionType::Report;
-                        let action = Action { id: RicActionId(1), kind, definition: None, subsequent: None };
-                        ric.subscribe(
-                            node.id,
-                            FUNCTION,
-                            SubscriptionSpec { event_trigger: vec![1], actions: vec![action] },
-                        );
-                    }
-                    XappEvent::Indication(indication) => {
-                        let gather = Gather::new();
-                        let message = indication.decode(&gather).unwrap().message.to_cow().into_owned();
-                        let number_of = u64::from_be_bytes(message.try_into().unwrap());
-                        reports.take(number, names[&indication.node], number_of);
-                    }
-                    _ => {}
-                })
-                .unwrap();
+                poll(&mut handler);
             }
         });
         Session { stop, thread: Some(thread) }
@@ -203,11 +228,12 @@ struct Ric {
 }
 
 impl Ric {
-    fn start(redis: &Redis, number: usize) -> Self {
+    /// Starts a RIC with an address for xApps.
+    fn start(redis: &Redis, number: usize, xapp: &str) -> Self {
         let (url, ttl_ms) = (redis.url(), TIME_TO_LIVE.as_millis());
         let text = format!("[peers]\nurl = \"{url}\"\nname = \"ric-{number}\"\ntime_to_live_ms = {ttl_ms}\n");
         let config = File::new(&format!("peers-{number}.toml"), text.as_bytes());
-        let arguments = ["ric", "--config", config.name(), "--e2", "tcp://127.0.0.1:0", "--xapp", "tcp://127.0.0.1:0"];
+        let arguments = ["ric", "--config", config.name(), "--e2", "tcp://127.0.0.1:0", "--xapp", xapp];
         let mut program = program::start(&arguments);
         let (e2, xapp) = (program.line("e2="), program.line("xapp="));
         Ric { program, e2, xapp }
@@ -225,13 +251,15 @@ fn counts(sessions: &BTreeMap<String, usize>) -> BTreeMap<usize, usize> {
 #[test]
 fn nodes_move_once_and_nothing_is_doubled() {
     let Some(mut redis) = Redis::start(&[]) else { return };
-    let mut rics: Vec<_> = (0..3).map(|number| Ric::start(&redis, number)).collect();
+    let mut rics: Vec<_> = (0..3).map(|number| Ric::start(&redis, number, "tcp://127.0.0.1:0")).collect();
     for ric in &mut rics {
         ric.program.logs("3 RICs share the nodes: ric-0, ric-1, ric-2");
     }
     let reports = Reports::default();
     let mut sessions: Vec<_> =
         rics.iter().enumerate().map(|(at, ric)| Session::start(at, &ric.xapp, &reports)).collect();
+    let by_group = Reports::default();
+    let group = Session::start_group(&rics, &by_group);
     let _nodes = Nodes::start(rics.iter().map(|ric| ric.e2.parse().unwrap()).collect());
     let spread = reports.all();
     // rendezvous hashing gives each 100, with a standard deviation of 8
@@ -250,7 +278,9 @@ fn nodes_move_once_and_nothing_is_doubled() {
 
     // a RIC is killed: its nodes go to the others, which keep theirs
     let of_first: Vec<_> = spread.iter().filter(|(_, session)| **session == 0).map(|(node, _)| node.clone()).collect();
+    by_group.all();
     let killed = Instant::now();
+    let xapp = rics[0].xapp.clone();
     drop(rics.remove(0));
     let back = || {
         let since = reports.since(killed);
@@ -258,6 +288,10 @@ fn nodes_move_once_and_nothing_is_doubled() {
     };
     eventually("the nodes of the RIC that was killed report", back);
     println!("failover: {} nodes report again after {:?}", of_first.len(), killed.elapsed());
+    eventually("they report in the session with all RICs", || {
+        let since = by_group.since(killed);
+        of_first.iter().all(|node| since.contains_key(node))
+    });
     let moved = reports.all();
     for (node, session) in &spread {
         assert!(*session == 0 || moved[node] == *session, "{node}");
@@ -269,7 +303,7 @@ fn nodes_move_once_and_nothing_is_doubled() {
 
     // it is started again: its nodes return
     sessions.remove(0);
-    let first = Ric::start(&redis, 0);
+    let first = Ric::start(&redis, 0, &xapp);
     sessions.push(Session::start(3, &first.xapp, &reports));
     let restored: BTreeMap<_, _> =
         spread.iter().map(|(node, session)| (node.clone(), if *session == 0 { 3 } else { *session })).collect();
@@ -289,5 +323,11 @@ fn nodes_move_once_and_nothing_is_doubled() {
     redis.resume();
     std::thread::sleep(4 * TIME_TO_LIVE);
     assert!(without(&reports.all()));
+    by_group.all();
     assert_eq!(reports.doubled(), 0);
+    assert_eq!(by_group.doubled(), 0);
+    drop(group);
+    let [received, at_each] = [&by_group, &reports].map(Reports::count);
+    println!("reports received: {received} by the session with all RICs, {at_each} by those with one each");
+    assert!(received * 10 > at_each * 9, "{received} of {at_each}");
 }

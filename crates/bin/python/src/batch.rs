@@ -62,6 +62,7 @@ fn dictionary(indices: Vec<u32>, names: ArrayRef) -> PyResult<ArrayRef> {
 pub struct Batch {
     table: RecordBatch,
     measurements: Arc<[String]>,
+    moves: Vec<u32>,
 }
 
 impl Batch {
@@ -88,7 +89,7 @@ impl Batch {
             names.zip(&columns).map(|(name, column)| Field::new(name, column.data_type().clone(), true)).collect();
         debug_assert_eq!(fields[0].data_type(), &DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())));
         let table = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(arrow_error)?;
-        Ok(Batch { table, measurements: batch.measurements })
+        Ok(Batch { table, measurements: batch.measurements, moves: batch.moves })
     }
 }
 
@@ -102,6 +103,12 @@ impl Batch {
     #[getter]
     fn measurements(&self) -> Vec<String> {
         self.measurements.to_vec()
+    }
+
+    /// The indices of records that are the first ones of their nodes since these have moved to another RIC.
+    #[getter]
+    fn moves(&self) -> Vec<u32> {
+        self.moves.clone()
     }
 
     /// A measurement as a NumPy array of floats; NaN where there is no number.

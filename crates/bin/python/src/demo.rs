@@ -16,7 +16,7 @@ use ran::{Ran, RanConfig, Scenario};
 use ric::RicConfig;
 
 use crate::error::invalid;
-use crate::ric::{Ric, connect};
+use crate::ric::{Addresses, Ric, connect};
 
 /// The version of E2AP between RIC and RAN: the first with queries.
 const VERSION: Version = Version::V3_01;
@@ -127,7 +127,7 @@ impl Demo {
     /// A session with the RIC: as `ferric.connect(demo.address)`.
     #[pyo3(signature = (*, name=None, deadline=10.0))]
     fn connect(&self, py: Python<'_>, name: Option<String>, deadline: f64) -> PyResult<Ric> {
-        connect(py, Some(self.address.clone()), name, 30.0, deadline)
+        connect(py, Some(Addresses::One(self.address.clone())), name, 30.0, deadline)
     }
 
     /// Advances the model by so many milliseconds, and returns when all reports that are due until then have been sent. Controls that

@@ -158,6 +158,7 @@ fn words(event: Event) -> (&'static str, Option<String>) {
         Event::RicBack => ("ric-back", None),
         Event::NodeUp(node) => ("node-up", Some(node.to_string())),
         Event::NodeLost(node) => ("node-lost", Some(node.to_string())),
+        Event::NodeMoved { node, .. } => ("node-moved", Some(node.to_string())),
         Event::ReportsDropped(count) => ("reports-dropped", Some(count.to_string())),
         other => ("other", Some(format!("{other:?}"))),
     }

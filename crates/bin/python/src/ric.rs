@@ -13,13 +13,22 @@ use crate::stream::KpmStream;
 use crate::traffic::TrafficControl;
 use crate::wait::{detached, seconds};
 
-/// Connects to a near-RT RIC. `address` is by default the variable FERRIC_RIC, or tcp://127.0.0.1:36423. `name` is shown in the RIC's
-/// log. Waits for a RIC that does not listen yet, `timeout` seconds at most. Verbs of the session wait `deadline` seconds at most.
+/// One address of a RIC, or several.
+#[derive(FromPyObject)]
+pub enum Addresses {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// Connects to a near-RT RIC. `address` is by default the variable FERRIC_RIC, or tcp://127.0.0.1:36423. With a list of addresses it is
+/// one session with several RICs that share E2 nodes: a node that moves to another of them keeps its name, and its streams go on. `name`
+/// is shown in the RIC's log. Waits for a RIC that does not listen yet, `timeout` seconds at most. Verbs of the session wait `deadline`
+/// seconds at most.
 #[pyfunction]
 #[pyo3(signature = (address=None, *, name=None, timeout=30.0, deadline=10.0))]
 pub fn connect(
     py: Python<'_>,
-    address: Option<String>,
+    address: Option<Addresses>,
     name: Option<String>,
     timeout: f64,
     deadline: f64,
@@ -27,9 +36,11 @@ pub fn connect(
     let deadline = seconds("deadline", deadline)?;
     let mut options = xapp::Ric::options().timeout(seconds("timeout", timeout)?);
     options = options.name(name.unwrap_or_else(|| "python".to_owned()));
-    if let Some(address) = address {
-        options = options.address(address);
-    }
+    options = match address {
+        Some(Addresses::One(address)) => options.address(address),
+        Some(Addresses::Several(addresses)) => options.addresses(addresses),
+        None => options,
+    };
     Ok(Ric(detached(py, || options.connect())?.deadline(deadline)))
 }
 

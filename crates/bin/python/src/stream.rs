@@ -64,6 +64,12 @@ impl Record {
         self.0.slice.map(|slice| slice.to_string())
     }
 
+    /// Whether it is the first one of its node since that has moved to another RIC: some before it are missing.
+    #[getter]
+    fn follows_move(&self) -> bool {
+        self.0.follows_move
+    }
+
     fn __getitem__<'py>(&self, py: Python<'py>, measurement: &str) -> PyResult<Bound<'py, PyAny>> {
         match self.0.value(measurement) {
             Some(value) => to_python(py, value),

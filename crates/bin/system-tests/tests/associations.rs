@@ -33,7 +33,7 @@ fn states(rule: &Value) -> Vec<(u64, &str)> {
 }
 
 #[test]
-fn attached_ue_is_moved_to_its_slice() {
+fn attached_ue_follows_move_to_its_slice() {
     let (ric, station) = ric();
     has_slices(&ric, &[1, 2]);
     let made = ric.rest.request("POST", RULES, json!({ "plmn": "00102", "dl": 1 }));

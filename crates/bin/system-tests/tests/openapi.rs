@@ -188,6 +188,7 @@ fn responses_conform_to_the_document() {
         ("DELETE", "/v1/nodes/{node}/associations/2", None, 204),
         ("DELETE", "/v1/nodes/{node}/associations", None, 204),
         ("DELETE", "/v1/nodes/{node}/slices/dl", None, 204),
+        ("GET", "/ric/v1/alarms/active", None, 200),
         ("GET", "/v1/conflicts", None, 200),
         ("GET", "/v1/conflicts/decisions?limit=5", None, 200),
         ("GET", "/v1/conflicts/questions", None, 200),

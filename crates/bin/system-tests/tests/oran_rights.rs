@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use audit::{AuditLog, LogConfig, Verdict, verify};
 use conflicts::ConflictConfig;
-use e2sm::common::{AmfUeNgapId, UeId, UeIdGnb};
+use e2sm::common::{AmfUeNgapId, Guami, PlmnIdentity, UeId, UeIdGnb};
 use e2sm::rc::{Control, ControlAction, Drx};
 use ferric::e2::{FunctionName, Grant, GrantLimits, Selection, XappRights};
 use ferric::e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RicControlAckRequest, RicRequestId, decode};
-use per::{Gather, Single};
+use per::{Bits, Gather, Single};
 use ran::RanConfig;
 use ric::oran_host::RmrEntry;
 use rmr::MessageType;
@@ -189,7 +189,7 @@ fn xapp_over_rmr_is_held_to_its_actions_and_ues() {
     };
     let parameters = |pattern: &str| Some(vec![pattern.parse().unwrap()]);
     let of_slicer = GrantLimits { parameters: parameters("rc/2/6"), ..GrantLimits::default() };
-    let first_ue = Some(vec!["amf:1".parse().unwrap()]);
+    let first_ue = Some(vec![format!("amf:{FIRST_UE}").parse().unwrap()]);
     let of_energy = GrantLimits { parameters: parameters("rc/2/1"), ues: first_ue, ..GrantLimits::default() };
     network.rights.replace(Some(vec![limited(&slicer, of_slicer), limited(&energy, of_energy)]));
     let (rc, header_of_quota, quota) = network.quota(30);
@@ -205,16 +205,16 @@ fn xapp_over_rmr_is_held_to_its_actions_and_ues() {
     };
     for (xapp, control, is_allowed) in [
         (&slicer, &quota, true),
-        (&slicer, &drx(1), false),
-        (&energy, &drx(1), true),
-        (&energy, &drx(2), false),
+        (&slicer, &drx(FIRST_UE), false),
+        (&energy, &drx(FIRST_UE), true),
+        (&energy, &drx(FIRST_UE + 1), false),
         (&energy, &quota, false),
     ] {
         let answer = ask(MessageType::CONTROL_REQUEST, xapp, control);
-        if is_allowed {
-            assert_eq!(answer.kind, MessageType::CONTROL_ACKNOWLEDGE);
-        } else {
-            assert_eq!((answer.kind, cause(&answer)), (MessageType::CONTROL_FAILURE, NOT_ALLOWED));
+        match is_allowed {
+            true if answer.kind == MessageType::CONTROL_ACKNOWLEDGE => {}
+            true => panic!("refused: {:?}", cause(&answer)),
+            false => assert_eq!((answer.kind, cause(&answer)), (MessageType::CONTROL_FAILURE, NOT_ALLOWED)),
         }
     }
     // the action is a report of each UE
@@ -235,14 +235,27 @@ fn xapp_over_rmr_is_held_to_its_actions_and_ues() {
     };
     assert!(matches!(&reasons(&slicer)[..], [drx] if drx.starts_with("no right `control` to rc/2/1/")), "{lines:?}");
     let of_energy = reasons(&energy);
-    assert!(of_energy[0].contains(" of ue amf:2") && of_energy[1].contains("rc/2/6/"), "{of_energy:?}");
+    assert!(
+        of_energy[0].contains(&format!(" of ue amf:{}", FIRST_UE + 1)) && of_energy[1].contains("rc/2/6/"),
+        "{of_energy:?}"
+    );
 }
+
+/// The AMF-UE-NGAP-ID of the first UE, by the emulated core.
+const FIRST_UE: i64 = 0xe00 << 16;
 
 /// A long DRX cycle for a UE of the network.
 fn drx_of(amf_ue_ngap_id: i64) -> (Vec<u8>, Vec<u8>) {
+    // the emulated core's AMF
+    let guami = Guami {
+        plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
+        amf_region_id: Bits::new(1, 8),
+        amf_set_id: Bits::new(1, 10),
+        amf_pointer: Bits::new(1, 6),
+    };
     let ue_id = UeId::Gnb(Single::from(UeIdGnb {
         amf_ue_ngap_id: AmfUeNgapId(amf_ue_ngap_id),
-        guami: ran::guami(),
+        guami,
         gnb_cu_ue_f1ap_id_list: None,
         gnb_cu_cp_ue_e1ap_id_list: None,
         ran_ueid: None,

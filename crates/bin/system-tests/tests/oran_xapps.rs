@@ -4,6 +4,8 @@
 //! `FERRIC_RICXAPPFRAME_PYTHON` names a Python interpreter that has `ricxappframe`; scripts/northbound has one. Without it, the
 //! last test says what it did not test.
 
+#[path = "oran_xapps/passed_on.rs"]
+mod passed_on;
 #[path = "oran_xapps/several.rs"]
 mod several;
 
@@ -85,6 +87,7 @@ fn xapp_subscribes_by_rest_and_receives_indications() {
         listed,
         json!([{ "SubscriptionId": subscription_id, "Meid": NODE, "ClientEndpoint": [endpoint], "SubscriptionInstances": [] }])
     );
+    assert_eq!(network.rest.get("//ric/v1/subscriptions"), listed, "the path of the platform's framework for Go");
     let endpoints = network.rest.get("/ric/v1/endpoints");
     assert!(endpoints[0]["indications"].as_u64().unwrap() >= 3, "{endpoints}");
     // the same request is the same subscription

@@ -255,3 +255,20 @@ fn xapps_are_clean_with_sanitizers() {
         uses_every_verb(setup);
     }
 }
+
+#[test]
+fn stream_goes_on_at_another_ric() {
+    for setup in [GCC, CPP] {
+        let rics = [TestRic::start(), TestRic::start()];
+        let next_rics = vec![rics[1].e2.clone().into()];
+        let scenario = Scenario::with_mixed_traffic(1, 2, 1);
+        let _ran = TestRan::start(&rics[0].e2, RanConfig { next_rics, scenario, ..RanConfig::default() });
+        let addresses = format!("{} {}", rics[0].xapp, rics[1].xapp);
+        let mut running = Running::start("tests/xapp_moves.c", setup, &[&addresses]);
+        running.until(|line| line == "ready");
+        let [first, _second] = rics;
+        drop(first);
+        assert_eq!(running.until(|line| line == "moved"), ["moved"]);
+        running.ends();
+    }
+}

@@ -248,10 +248,10 @@
 // The length of the text of an answer in octets, with its final zero.
 #define FERRIC_XAPP_ANSWER_OCTETS 256
 
-// The RIC is lost; the session connects again.
+// The RIC is lost, of several the last one; the session connects again.
 #define FERRIC_XAPP_EVENT_RIC_LOST 1
 
-// The RIC is back.
+// The RIC is back, of several one.
 #define FERRIC_XAPP_EVENT_RIC_BACK 2
 
 // A node has set up; also each one that is up when the stream begins.
@@ -265,6 +265,10 @@
 
 // An event that this version of the header does not have.
 #define FERRIC_XAPP_EVENT_OTHER 6
+
+// A node is connected to another RIC of the session than before, after it was lost and has set up: streams go on with its reports from
+// there, and those in between are missing.
+#define FERRIC_XAPP_EVENT_NODE_MOVED 7
 
 // The most measurements of a stream.
 #define FERRIC_XAPP_MAX_MEASUREMENTS 1024
@@ -917,7 +921,8 @@ struct ferric_xapp_config {
   uint32_t size;
   // How long to wait for a RIC that does not listen yet, in milliseconds; 0 stands for 30,000.
   uint32_t connect_timeout_ms;
-  // The address of the RIC for xApps; NULL: the variable FERRIC_RIC, or "tcp://127.0.0.1:36423".
+  // The address of the RIC for xApps, or the addresses of several RICs that share nodes, with spaces in between (docs/several-rics.md);
+  // NULL: the variable FERRIC_RIC, or "tcp://127.0.0.1:36423".
   const char *ric;
   // The name of the xApp in the log of the RIC, 1 to 64 octets; NULL: the name of the program.
   const char *name;

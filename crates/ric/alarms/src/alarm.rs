@@ -151,7 +151,7 @@ impl Definition {
     }
 }
 
-/// The payload of a message of the platform about an alarm (RIC_ALARM, in its libraries RIC_ALARM_UPDATE).
+/// The payload of a message of the platform about an alarm (RIC_ALARM, RIC_ALARM_UPDATE).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PlatformMessage<'a> {

@@ -148,13 +148,16 @@ impl Forwarder {
         for batch in alerts.chunks(MAX_BATCH) {
             let failure = match self.client.request("POST", PATH, Some(&Value::from(batch))) {
                 Ok(response) if response.is_success() => None,
-                Ok(response) => Some(format!("status {}", response.status)),
+                Ok(response) => Some(format!("it answers with status {}", response.status)),
                 Err(error) => Some(error.to_string()),
             };
             if let Some(failure) = failure {
                 self.counts.failed.fetch_add(1, Ordering::Relaxed);
                 if self.pause.is_none() {
-                    warn!("alarms are not sent to the alert manager at {}: {failure}; trying again", self.url);
+                    warn!(
+                        "alarms are not sent to the alert manager at {}: {failure}; trying again; check it (--alert-manager)",
+                        self.url
+                    );
                 }
                 self.pause = Some(self.pause.map_or(FIRST_PAUSE, |pause| (2 * pause).min(LONGEST_PAUSE)));
                 return;

@@ -24,7 +24,7 @@ const MAX_MESSAGE: usize = 16 << 10;
 struct Message {
     #[serde(flatten)]
     alarm: MessageAlarm,
-    /// `RAISE`, `CLEAR` or `CLEARALL`; the method decides between the first two.
+    /// `RAISE`, `CLEAR` or `CLEARALL`. DELETE clears in any case; POST raises without it.
     #[serde(rename = "AlarmAction", alias = "alarmAction")]
     action: Option<Action>,
 }
@@ -83,7 +83,7 @@ impl MessageAlarm {
 
 fn problem(error: RaiseError) -> Problem {
     match error {
-        RaiseError::TooMany(_) => Problem::unavailable(error.to_string()),
+        RaiseError::TooMany(_) | RaiseError::TooManyDefinitions => Problem::unavailable(error.to_string()),
         error => Problem::unprocessable(error.to_string()),
     }
 }
@@ -91,7 +91,8 @@ fn problem(error: RaiseError) -> Problem {
 fn change(alarms: &Alarms, request: &Request, is_raised: bool) -> Result<Response, Problem> {
     let Message { alarm, action } = request.json()?;
     let alarm = alarm.alarm()?;
-    if is_raised {
+    // the platform's clients post a clear
+    if is_raised && !matches!(action, Some(Action::Clear | Action::ClearAll)) {
         alarms.raise(alarm, Instant::now()).map_err(problem)?;
     } else if action == Some(Action::ClearAll) {
         alarms.book().clear_all(&alarm.managed_object_id, &alarm.application_id, None);
@@ -126,6 +127,14 @@ pub(crate) fn handle_message(alarms: &Alarms, owner: &str, payload: &[u8]) -> Re
     }
 }
 
+/// Returns the route of the active alarms: one of [`routes`].
+#[must_use]
+pub fn active_route(alarms: &Alarms) -> Route {
+    let operation = Operation::get("/ric/v1/alarms/active", "getActiveAlarms", "The active alarms");
+    let alarms = alarms.clone();
+    Route::new(operation.returns::<Vec<Notification>>("Oldest first."), move |_| Ok(Response::ok(alarms.active())))
+}
+
 /// Returns the routes of the alarm manager.
 #[must_use]
 pub fn routes(alarms: &Alarms) -> Vec<Route> {
@@ -135,7 +144,9 @@ pub fn routes(alarms: &Alarms) -> Vec<Route> {
     };
     vec![
         route(
-            Operation::post(ALARMS, "raiseAlarm", "Raise an alarm").takes::<Message>().returns::<()>("It is raised."),
+            Operation::post(ALARMS, "raiseAlarm", "Raise an alarm")
+                .takes::<Message>()
+                .returns::<()>("It is raised; with `AlarmAction` CLEAR or CLEARALL, it is cleared."),
             |alarms, request| change(alarms, request, true),
         ),
         route(
@@ -145,11 +156,7 @@ pub fn routes(alarms: &Alarms) -> Vec<Route> {
                 .returns::<()>("It is cleared, or was not active."),
             |alarms, request| change(alarms, request, false),
         ),
-        route(
-            Operation::get("/ric/v1/alarms/active", "getActiveAlarms", "The active alarms")
-                .returns::<Vec<Notification>>("Oldest first."),
-            |alarms, _| Ok(Response::ok(alarms.active())),
-        ),
+        active_route(alarms),
         route(
             Operation::get("/ric/v1/alarms/history", "getAlarmHistory", "What was raised and cleared")
                 .returns::<Vec<Notification>>("Oldest first."),

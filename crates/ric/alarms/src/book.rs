@@ -32,8 +32,10 @@ pub enum RaiseError {
     TooLong,
     /// Object or application are empty.
     Incomplete,
-    /// As many alarms are active, or problems defined, as may.
+    /// As many alarms are active as may.
     TooMany(usize),
+    /// As many problems are defined as may.
+    TooManyDefinitions,
     /// An xApp has raised as many as it may, or another one has raised this alarm.
     OfXapp(usize),
     /// The alarm is one that another has raised.
@@ -48,11 +50,22 @@ impl fmt::Display for RaiseError {
             RaiseError::Unknown(problem) => {
                 write!(f, "problem {problem} is not defined: POST its definition to /ric/v1/alarms/define")
             }
-            RaiseError::TooLong => write!(f, "a text has more than {MAX_TEXT} octets"),
+            RaiseError::TooLong => write!(f, "a text has more than {MAX_TEXT} octets: shorten it"),
             RaiseError::Incomplete => f.write_str("managedObjectId and applicationId must not be empty"),
-            RaiseError::TooMany(limit) => write!(f, "there are {limit} already, as many as may be"),
-            RaiseError::OfXapp(own) => write!(f, "its host has raised {own} that are active, as many as stay free"),
-            RaiseError::OfAnother => f.write_str("it is active, and another has raised it"),
+            RaiseError::TooMany(limit) => write!(
+                f,
+                "{limit} alarms are active, as many as may be: clear those that are over, or allow more (POST maxActiveAlarms \
+                 to /ric/v1/alarms/config)"
+            ),
+            RaiseError::TooManyDefinitions => {
+                write!(f, "{MAX_DEFINITIONS} problems are defined, as many as may be: use or delete one of them")
+            }
+            RaiseError::OfXapp(own) => {
+                write!(f, "its host has raised {own} alarms that are active, as many as stay free: let it clear some")
+            }
+            RaiseError::OfAnother => {
+                f.write_str("it is active, and another has raised it, who alone changes and clears it")
+            }
             RaiseError::Delay(delay) => write!(f, "a delay of {delay} s; at most {MAX_DELAY} s are possible"),
         }
     }
@@ -333,7 +346,7 @@ impl Book {
         }
         match self.definitions.iter().position(|known| known.alarm_id == definition.alarm_id) {
             Some(at) => self.definitions[at] = definition,
-            None if self.definitions.len() >= MAX_DEFINITIONS => return Err(RaiseError::TooMany(MAX_DEFINITIONS)),
+            None if self.definitions.len() >= MAX_DEFINITIONS => return Err(RaiseError::TooManyDefinitions),
             None => self.definitions.push(definition),
         }
         Ok(())
@@ -414,7 +427,7 @@ mod tests {
         for number in 0..(MAX_DEFINITIONS - Definition::built_in().len()) as i64 {
             book.define(of(100_000 + number, 0)).unwrap();
         }
-        assert_eq!(book.define(of(1, 0)), Err(RaiseError::TooMany(MAX_DEFINITIONS)));
+        assert_eq!(book.define(of(1, 0)), Err(RaiseError::TooManyDefinitions));
         assert!(book.undefine(100_000) && !book.undefine(100_000));
     }
 

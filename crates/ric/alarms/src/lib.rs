@@ -43,9 +43,9 @@ use std::time::Instant;
 
 pub use alarm::{Action, Alarm, Definition, Notification, Severity};
 pub use alert_manager::{AlertManager, AlertManagerConfig};
-pub use api::routes;
+pub use api::{active_route, routes};
 pub use book::{Outlet, RaiseError, Statistics};
-pub use watch::add_to;
+pub use watch::{ServedElsewhere, add_to};
 
 use book::Book;
 use log_lines::LogBudget;

@@ -9,6 +9,7 @@ use ferric::server::{Iapp, IappContext, IappEvent, Server};
 use tracing::warn;
 
 use crate::alarm::{Alarm, ENB_LOST, GNB_LOST, Severity, XAPP_BEHIND, XAPP_FAULTY, XAPP_UNREACHABLE, XAPP_UNSTEADY};
+use crate::book::MAX_ACTIVE;
 use crate::{Alarms, RaiseError};
 
 /// How often delays and outboxes are looked at.
@@ -22,11 +23,22 @@ const MAX_NAMES: usize = 1024;
 const HIGH: f64 = 0.75;
 const LOW: f64 = 0.25;
 
-/// Adds the app that raises the RIC's own alarms.
+/// The lost nodes that are remembered: when there are more, the alarm of the oldest stays until the node is back, or somebody clears it.
+const MAX_LOST: usize = MAX_ACTIVE;
+
+/// Says whether another RIC serves a node that this one has lost. It must not block.
+pub type ServedElsewhere = Box<dyn Fn(&GlobalE2NodeId) -> bool + Send>;
+
+/// Adds the app that raises the RIC's own alarms. A node that another RIC serves has no alarm of a loss.
 ///
 /// # Errors
 /// If the system refuses a file descriptor or a thread.
-pub fn add_to(server: &mut Server, alarms: &Alarms, outbox_octets: usize) -> Result<(), ferric::Error> {
+pub fn add_to(
+    server: &mut Server,
+    alarms: &Alarms,
+    outbox_octets: usize,
+    elsewhere: Option<ServedElsewhere>,
+) -> Result<(), ferric::Error> {
     let waker = server.iapp_waker()?;
     let of_thread = std::sync::Arc::downgrade(&alarms.0);
     let thread = std::thread::Builder::new().name("alarms".to_owned());
@@ -44,6 +56,8 @@ pub fn add_to(server: &mut Server, alarms: &Alarms, outbox_octets: usize) -> Res
         alarms,
         outbox_octets,
         nodes: HashMap::new(),
+        elsewhere,
+        lost: VecDeque::new(),
         behind: Vec::new(),
         sessions: BTreeMap::new(),
         looked,
@@ -68,6 +82,10 @@ struct Watch {
     /// The bound of an xApp's outbox.
     outbox_octets: usize,
     nodes: HashMap<NodeId, GlobalE2NodeId>,
+    /// Where several RICs share nodes.
+    elsewhere: Option<ServedElsewhere>,
+    /// The nodes that an alarm was raised for, and that no other RIC serves; the oldest is the first.
+    lost: VecDeque<GlobalE2NodeId>,
     /// The xApps that an alarm was raised for.
     behind: Vec<String>,
     sessions: BTreeMap<String, Sessions>,
@@ -96,8 +114,34 @@ impl Watch {
         match self.alarms.raise(alarm, Instant::now()) {
             // the loss itself is in the log
             Ok(()) | Err(RaiseError::TooMany(_)) => {}
-            Err(error) => warn!("cannot raise alarm {problem} for {of}: {error}"),
+            Err(error) => warn!("cannot raise the alarm of problem {problem} for {of}: {error}"),
         }
+    }
+
+    /// Raises the alarm of a node that is lost, unless another RIC serves it already.
+    fn lose(&mut self, node: GlobalE2NodeId) {
+        if let Some(is_elsewhere) = &self.elsewhere {
+            if is_elsewhere(&node) {
+                return;
+            }
+            if self.lost.len() == MAX_LOST {
+                self.lost.pop_front();
+            }
+            self.lost.push_back(node);
+        }
+        self.raise(of_node(&node));
+    }
+
+    /// Clears the alarms of nodes that another RIC serves by now.
+    fn follow_lost(&mut self) {
+        let Some(is_elsewhere) = &self.elsewhere else { return };
+        self.lost.retain(|node| {
+            let is_over = is_elsewhere(node);
+            if is_over {
+                self.alarms.clear(&of_node(node), Instant::now());
+            }
+            !is_over
+        });
     }
 
     /// Compares the outboxes of xApps with their bound.
@@ -135,7 +179,7 @@ pub(crate) fn set_xapp_fault(alarms: &Alarms, is_started: bool, name: &str, faul
         Some(fault) => {
             alarm.additional_info = fault.chars().take(256).collect();
             if let Err(error) = alarms.raise(alarm, Instant::now()) {
-                warn!("cannot raise alarm {problem} for {name}: {error}");
+                warn!("cannot raise the alarm of problem {problem} for {name}: {error}");
             }
         }
         None => alarms.clear(&alarm, Instant::now()),
@@ -190,13 +234,14 @@ impl Iapp for Watch {
         match event {
             IappEvent::NodeUp(node) => {
                 self.nodes.insert(node.id, node.global_id);
+                self.lost.retain(|lost| *lost != node.global_id);
                 self.alarms.clear(&of_node(&node.global_id), Instant::now());
             }
             // it has left regularly
             IappEvent::NodeRemoved(node) => drop(self.nodes.remove(node)),
             IappEvent::NodeLost(node) => {
                 if let Some(node) = self.nodes.remove(node) {
-                    self.raise(of_node(&node));
+                    self.lose(node);
                 }
             }
             _ => {}
@@ -211,6 +256,7 @@ impl Iapp for Watch {
         }
         self.looked = Instant::now();
         self.alarms.handle_timeout(self.looked);
+        self.follow_lost();
         self.look(ric);
     }
 }
@@ -218,6 +264,51 @@ impl Iapp for Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::sync::{Arc, Mutex};
+
+    use ferric::e2ap::{GnbId, PlmnIdentity};
+
+    /// A gNB of a number.
+    fn gnb(number: u32) -> GlobalE2NodeId {
+        GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 22))
+    }
+
+    #[test]
+    fn lost_node_has_an_alarm_until_another_ric_serves_it() {
+        let alarms = Alarms::default();
+        let definitions = alarms.book().definitions();
+        for definition in definitions {
+            alarms.book().define(crate::Definition { raise_delay: 0, clear_delay: 0, ..definition }).unwrap();
+        }
+        let served = Arc::<Mutex<Vec<GlobalE2NodeId>>>::default();
+        let of_others = Arc::clone(&served);
+        let mut watch = Watch {
+            alarms: alarms.clone(),
+            outbox_octets: 1,
+            nodes: HashMap::new(),
+            elsewhere: Some(Box::new(move |node| of_others.lock().unwrap().contains(node))),
+            lost: VecDeque::new(),
+            behind: Vec::new(),
+            sessions: BTreeMap::new(),
+            looked: Instant::now(),
+        };
+        let active = || alarms.active().into_iter().map(|one| one.alarm.identifying_info).collect::<Vec<_>>();
+        watch.lose(gnb(1));
+        watch.lose(gnb(2));
+        watch.follow_lost();
+        assert_eq!(active(), [gnb(1).to_string(), gnb(2).to_string()]);
+        served.lock().unwrap().push(gnb(2));
+        watch.follow_lost();
+        assert_eq!(active(), [gnb(1).to_string()]);
+        // its loss is noticed after it has set up elsewhere
+        watch.lose(gnb(2));
+        assert_eq!((active().len(), watch.lost.len()), (1, 1));
+        for number in 0..MAX_LOST as u32 + 5 {
+            watch.lose(gnb(1000 + number));
+        }
+        assert_eq!(watch.lost.len(), MAX_LOST);
+    }
 
     #[test]
     fn sessions_that_end_again_and_again_are_an_alarm_until_one_lasts() {

@@ -86,7 +86,11 @@ impl ConflictApp {
             match subscribed {
                 Ok((ticket, source)) => drop(self.requested.insert(ticket, source)),
                 Err(reason) if ric.allows_line(node.id) => {
-                    info!(node = node_name, kpi = name, "the KPI is not protected at this node: {reason}");
+                    info!(
+                        node = node_name,
+                        kpi = name,
+                        "controls are not judged by the KPI at this node: cannot subscribe to it: {reason}"
+                    );
                 }
                 Err(_) => {}
             }
@@ -127,7 +131,12 @@ impl ConflictApp {
                     && ric.allows_line(source.node)
                 {
                     let kpi = self.state().rules.kpis.get(source.kpi).map(|kpi| kpi.name.clone());
-                    warn!(node = source.node_name, kpi, "the KPI is not protected at this node: {error}");
+                    warn!(
+                        node = source.node_name,
+                        kpi,
+                        "controls are not judged by the KPI at this node: it refuses the subscription: {error}; name other nodes in \
+                         the rules"
+                    );
                 }
             }
             RequestEvent::SubscriptionEnded { subscription, .. } => drop(self.sources.remove(subscription)),

@@ -17,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::e2_manager;
+use crate::names::ran_name;
 use ferric::e2::Node;
-use ferric::e2ap::Version;
+use ferric::e2ap::{GlobalE2NodeId, Version};
 
 /// Called with the key of an entry that another RIC has changed, on a thread of the entries: it must not block.
 pub type EntryObserver = Box<dyn Fn(&str) + Send>;
@@ -122,6 +123,19 @@ pub(crate) fn nodes(entries: &dyn SharedEntries) -> impl Iterator<Item = (String
     })
 }
 
+/// Says of a node whether another RIC of the group serves it.
+pub fn served_elsewhere(group: &GroupConfig) -> impl Fn(&GlobalE2NodeId) -> bool + Send + use<> {
+    let GroupConfig { name, entries, .. } = group.clone();
+    move |node| {
+        let entry = read::<NodeEntry>(&*entries, &format!("{NODE}{}", ran_name(node)));
+        entry.is_some_and(|entry| entry.ric != name)
+    }
+}
+
+/// Why [`SharedEntries`] do not take a change of a short entry, and what to do, for logs and answers.
+pub(crate) const NO_ROOM: &str =
+    "as many changes as may wait for the store of the RICs: check that this RIC reaches it (--peers)";
+
 /// Removes what a RIC that is gone has shared of itself and of its nodes. One that was only cut off shares it again.
 pub fn forget_ric(entries: &dyn SharedEntries, name: &str) {
     let mut is_complete = true;
@@ -132,6 +146,8 @@ pub fn forget_ric(entries: &dyn SharedEntries, name: &str) {
     }
     is_complete &= entries.remove(&format!("{RIC}{name}"));
     if !is_complete {
-        tracing::warn!("what RIC {name}, which is gone, has shared remains: too many changes wait");
+        tracing::warn!(
+            "RIC {name} is gone, but RICs still list it and its nodes, until these set up or it starts again: {NO_ROOM}"
+        );
     }
 }

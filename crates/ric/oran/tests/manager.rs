@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use log_lines::LogBudget;
 use oran::manager::{Bus, Commands, FaultObserver, Manager, ManagerConfig};
 use oran::messaging::{Health, NamedXapp};
-use rest::ServerConfig;
+use rest::{Operation, Response, Route, ServerConfig};
 use serde_json::{Value, json};
 use testkit::eventually;
 use testkit::http::Service;
@@ -255,7 +255,8 @@ fn xapp_that_has_ended_is_listed_without_routes_and_can_be_started_again() {
         eventually("it has ended", || host.instance("hw")["status"] == "completed");
         eventually("it has no routes", || *host.told.0.lock().unwrap() == (vec![], vec![]));
         assert_eq!(host.rest.get("/ric/v1/xapps/hw")["status"], "failed");
-        assert_eq!(host.rest.get("/ric/v1/xapps/hw/log")["text"], "run\n");
+        // another thread reads what it has written before its end
+        assert_eq!(host.output("hw", "run\n"), "run\n");
     }
     assert_eq!(host.rest.request("DELETE", "/ric/v1/xapps/hw", None).status, 204);
 }
@@ -375,6 +376,40 @@ fn xapp_registers_itself_and_deregisters() {
         host.told.0.lock().unwrap().0,
         ["mse|20010|20008|127.0.0.1:4560", "mse|30000|-1|127.0.0.1:4560", "mse|30002|-1|127.0.0.1:4560"]
     );
+}
+
+/// The framework for Go registers without a configuration, and serves it.
+#[test]
+fn configuration_of_a_registration_is_read_where_the_xapp_serves_it() {
+    let log = testkit::log::global();
+    let host = Host::start("served", None);
+    let serve = |path: &'static str, answer: Value| {
+        let operation = Operation::get(path, path, "A configuration").returns::<Value>("It.");
+        Route::new(operation, move |_| Ok(Response::ok(answer.clone())))
+    };
+    let config = json!({ "rmr": { "rxMessages": ["30002"], "txMessages": [], "policies": [20008] } });
+    let list = json!([{ "metadata": { "xappName": "ts" }, "config": config.to_string() }]);
+    let served = ServerConfig::new("127.0.0.1:0".parse().unwrap());
+    let routes = vec![serve("/ric/v1/config", list), serve("/other", json!({ "config": {} }))];
+    let served = rest::Server::start(served, routes).unwrap();
+    let register = |instance: &str, path: &str| {
+        let body = json!({
+            "appName": "ts", "appVersion": "1.0.0", "configPath": path, "appInstanceName": instance,
+            "httpEndpoint": served.address().to_string(), "rmrEndpoint": format!("{instance}:4560"),
+        });
+        host.rest.request("POST", "/ric/v1/register", body)
+    };
+    let told = || host.told.0.lock().unwrap().0.clone();
+    register("one", "/ric/v1/config").expect(201);
+    eventually("it has routes", || told() == ["mse|20010|20008|one:4560", "mse|30002|-1|one:4560"]);
+    register("two", "/other").expect(201);
+    eventually("why another has none is logged", || {
+        log.text().contains("xApp ts (two) gets no routes")
+            && log.text().contains("the answer is no list of configurations")
+    });
+    register("three", "").expect(201);
+    register("four", "no path").expect_problem(400, &["configPath: a path begins with /"]);
+    assert_eq!(told(), ["mse|20010|20008|one:4560", "mse|30002|-1|one:4560"]);
 }
 
 #[test]

@@ -64,7 +64,8 @@ pub struct RicConfig {
     /// The Redis server that receives the statistics of RLC and TC. Default: none.
     #[cfg(feature = "redis")]
     pub redis: Option<traffic::RedisConfig>,
-    /// The shared data layer of xApps. `max_host_percent`, `pdu_timeout` and `ipsec` of the server apply to it. Default: none.
+    /// The shared data layer of xApps. `max_host_percent`, `pdu_timeout`, `setup_timeout`, `ipsec` and
+    /// the credentials of the server apply to it. Default: none.
     #[cfg(feature = "sdl")]
     pub sdl: Option<::sdl::Config>,
     /// The Redis server that is the shared data layer in place of an embedded store. Default: none.

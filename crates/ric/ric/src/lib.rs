@@ -391,6 +391,11 @@ fn with_limits_of(mut config: sdl::Config, server: &mut ferric::server::ServerCo
     config.is_protected = server.ipsec;
     config.limits.max_host_percent = server.controller.max_host_percent.into();
     config.limits.request_timeout = server.pdu_timeout;
+    config.limits.handshake_timeout = server.controller.setup_timeout;
+    #[cfg(feature = "tls")]
+    {
+        config.tls = server.link.tls.clone();
+    }
     config
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use alarms::AlertManagerConfig;
-use alarms::{Alarms, AlertManager, WeakAlarms};
+use alarms::{Alarms, AlertManager, ServedElsewhere, WeakAlarms};
 use ferric::link::{self, Address};
 use ferric::server::Server;
 use oran::group::GroupConfig;
@@ -88,6 +88,8 @@ pub(crate) struct OranSetup {
     commands: Option<Commands>,
     alarm_endpoints: Vec<String>,
     alert_manager: Option<AlertManagerConfig>,
+    /// Whether the RIC's own REST, and so its page, shows alarms.
+    shows_alarms: bool,
     /// The bound of an xApp's outbox, for alarms.
     outbox_octets: usize,
 }
@@ -116,8 +118,12 @@ impl OranSetup {
             rest.max_host_percent = config.server.controller.max_host_percent;
             rest
         });
+        #[cfg(feature = "rest")]
+        let shows_alarms = config.rest.is_some();
+        #[cfg(not(feature = "rest"))]
+        let shows_alarms = false;
         let outbox_octets = config.server.link.outbox_octets;
-        OranSetup { messaging, rest, commands, alarm_endpoints, alert_manager, outbox_octets }
+        OranSetup { messaging, rest, commands, alarm_endpoints, alert_manager, shows_alarms, outbox_octets }
     }
 
     /// Whether there is something for xApps.
@@ -129,16 +135,18 @@ impl OranSetup {
     /// Adds the services to a RIC, and serves. With a group, xApps reach the nodes of all its RICs.
     pub fn start(self, server: &mut Server, group: Option<GroupConfig>) -> Result<OranHost, ferric::Error> {
         let entries = group.as_ref().map(|group| Arc::clone(&group.entries));
+        let elsewhere = group.as_ref().map(|group| Box::new(oran::group::served_elsewhere(group)) as ServedElsewhere);
         let with_group = |setup: MessagingSetup| match group {
             Some(group) => setup.with_group(group),
             None => setup,
         };
         let messaging = self.messaging.map(|setup| with_group(setup).add_to(server)).transpose()?;
-        let has_alarms = self.rest.is_some() || messaging.is_some() || self.alert_manager.is_some();
+        let has_alarms =
+            self.rest.is_some() || messaging.is_some() || self.alert_manager.is_some() || self.shows_alarms;
         let alarms = has_alarms.then(|| Alarms::new(server.log_budget()));
         let mut alert_manager = None;
         if let Some(alarms) = &alarms {
-            alarms::add_to(server, alarms, self.outbox_octets)?;
+            alarms::add_to(server, alarms, self.outbox_octets, elsewhere)?;
             let failed = |source| ferric::Error::System { what: "send alarms to an alert manager", source };
             let started = self.alert_manager.map(|config| AlertManager::start(config, alarms));
             alert_manager = started.transpose().map_err(failed)?;
@@ -235,9 +243,12 @@ pub(crate) struct AlarmSources {
 #[derive(Debug)]
 pub struct OranHost {
     rest: Option<rest::Server>,
+    #[cfg_attr(not(feature = "rest"), expect(dead_code, reason = "it manages xApps until it is dropped"))]
     manager: Option<Manager>,
     messaging: Option<MessagingHandle>,
+    #[cfg_attr(not(feature = "rest"), expect(dead_code, reason = "others have weak references to them"))]
     alarms: Option<Alarms>,
+    #[cfg_attr(not(feature = "rest"), expect(dead_code, reason = "it sends alarms until it is dropped"))]
     alert_manager: Option<AlertManager>,
 }
 
@@ -248,10 +259,11 @@ impl OranHost {
         self.messaging.as_ref().map(MessagingHandle::address)
     }
 
-    /// The routes by which operators start and stop xApps.
+    /// The routes by which operators start and stop xApps, and see alarms.
     #[cfg(feature = "rest")]
     pub(crate) fn operator_routes(&self) -> Vec<rest::Route> {
-        self.manager.iter().flat_map(Manager::operator_routes).collect()
+        let of_alarms = self.alarms.iter().map(alarms::active_route);
+        self.manager.iter().flat_map(Manager::operator_routes).chain(of_alarms).collect()
     }
 
     /// Replaces the rights of xApps over RMR.

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use link::{Fingerprint, Identity};
 use ring::digest::{SHA256, digest};
 use subtle::ConstantTimeEq;
 
@@ -20,6 +21,9 @@ const MAX_FILE_OCTETS: u64 = 1 << 20;
 /// Shorter tokens could be guessed.
 const MIN_TOKEN_OCTETS: usize = 16;
 const MAX_TOKEN_OCTETS: usize = 1024;
+/// What stands before the name of a certificate in place of a token.
+const CERTIFICATE: &str = "certificate:";
+const MAX_CERTIFICATE_OCTETS: usize = 255;
 /// The name whose rights connections have that did not authenticate.
 const DEFAULT: &str = "default";
 
@@ -83,23 +87,37 @@ impl Rights {
 /// The hash of a token.
 pub(crate) type TokenHash = [u8; 32];
 
-/// The rights of all xApps, by token.
+/// What a connection has its rights by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Credential {
+    /// Nothing: it has those of every connection.
+    Nothing,
+    /// The certificate that it has presented.
+    Certificate,
+    /// The token that it has sent.
+    Token(TokenHash),
+}
+
+/// The rights of all xApps, by token and by the name of a certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessList {
     xapps: Vec<(TokenHash, Arc<Rights>)>,
+    /// Names or fingerprints, in the order of the file.
+    certificates: Vec<(String, Arc<Rights>)>,
     default: Arc<Rights>,
 }
 
 impl fmt::Debug for AccessList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AccessList").field("xapps", &self.xapps.len()).finish_non_exhaustive()
+        let xapps = self.xapps.len() + self.certificates.len();
+        f.debug_struct("AccessList").field("xapps", &xapps).finish_non_exhaustive()
     }
 }
 
 impl Default for AccessList {
     /// Everybody may do everything.
     fn default() -> Self {
-        AccessList { xapps: Vec::new(), default: Arc::new(Rights::all(DEFAULT)) }
+        AccessList { xapps: Vec::new(), certificates: Vec::new(), default: Arc::new(Rights::all(DEFAULT)) }
     }
 }
 
@@ -122,9 +140,11 @@ pub enum LineFault {
     Form,
     /// The token is too short, too long, or has characters that are not graphic.
     Token,
+    /// The name of a certificate is missing or too long, or a fingerprint is none.
+    Certificate,
     /// A right is not `read:NAMESPACE` or `write:NAMESPACE`.
     Right,
-    /// An earlier line has the same name or token.
+    /// An earlier line has the same name or token, or the same certificate.
     Repeated,
 }
 
@@ -137,13 +157,16 @@ impl fmt::Display for LineFault {
                 "a token has {MIN_TOKEN_OCTETS} to {MAX_TOKEN_OCTETS} graphic characters, or is `-` for the name `{DEFAULT}`; \
                  `openssl rand -hex 32` generates one"
             ),
+            LineFault::Certificate => f.write_str(
+                "a certificate is `certificate:` with one of its names behind it, or `certificate:sha256:` with its fingerprint",
+            ),
             LineFault::Right => {
                 write!(
                     f,
                     "a right is `read:NAMESPACE` or `write:NAMESPACE`, `*` is every namespace; there are 1 to {MAX_RIGHTS}"
                 )
             }
-            LineFault::Repeated => f.write_str("an earlier line has the same name or token"),
+            LineFault::Repeated => f.write_str("an earlier line has the same name, token or certificate"),
         }
     }
 }
@@ -163,8 +186,9 @@ impl fmt::Display for AccessError {
 impl std::error::Error for AccessError {}
 
 impl AccessList {
-    /// Reads a file: a line for each xApp, `NAME TOKEN RIGHT…`. Empty lines and lines that begin with `#` are ignored. The line
-    /// `default - RIGHT…` is for connections that do not authenticate; without it they may do nothing.
+    /// Reads a file: a line for each xApp, `NAME TOKEN RIGHT…`, or `NAME certificate:NAME RIGHT…` for clients that present a
+    /// certificate with this name. Empty lines and lines that begin with `#` are ignored. The line `default - RIGHT…` is for connections
+    /// with neither; without it they may do nothing.
     ///
     /// # Errors
     /// If the file cannot be read, or a line is wrong.
@@ -178,7 +202,7 @@ impl AccessList {
     }
 
     fn parse(text: &str) -> Result<Self, Option<(usize, LineFault)>> {
-        let mut list = AccessList { xapps: Vec::new(), default: Arc::new(Rights::none()) };
+        let mut list = AccessList { xapps: Vec::new(), certificates: Vec::new(), default: Arc::new(Rights::none()) };
         let mut has_default = false;
         for (line, text) in text.lines().enumerate().map(|(at, text)| (at + 1, text.trim())) {
             if text.is_empty() || text.starts_with('#') {
@@ -201,6 +225,21 @@ impl AccessList {
                 list.default = rights;
                 continue;
             }
+            if list.xapps.len() + list.certificates.len() == MAX_XAPPS {
+                return Err(None);
+            }
+            if let Some(certificate) = token.strip_prefix(CERTIFICATE) {
+                let is_fingerprint = !certificate.starts_with("sha256:") || certificate.parse::<Fingerprint>().is_ok();
+                if !is_fingerprint || !(1..=MAX_CERTIFICATE_OCTETS).contains(&certificate.len()) {
+                    return Err(fault(LineFault::Certificate));
+                }
+                let is_same = |(other, of): &(String, Arc<Rights>)| other == certificate || &*of.name == name;
+                if list.certificates.iter().any(is_same) {
+                    return Err(fault(LineFault::Repeated));
+                }
+                list.certificates.push((certificate.to_owned(), rights));
+                continue;
+            }
             let is_token = token.bytes().all(|octet| octet.is_ascii_graphic());
             if !is_token || !(MIN_TOKEN_OCTETS..=MAX_TOKEN_OCTETS).contains(&token.len()) {
                 return Err(fault(LineFault::Token));
@@ -209,12 +248,10 @@ impl AccessList {
             if list.xapps.iter().any(|(other, of)| *other == hash || &*of.name == name) {
                 return Err(fault(LineFault::Repeated));
             }
-            if list.xapps.len() == MAX_XAPPS {
-                return Err(None);
-            }
             list.xapps.push((hash, rights));
         }
-        if list.xapps.is_empty() && !has_default { Err(None) } else { Ok(list) }
+        let is_empty = list.xapps.is_empty() && list.certificates.is_empty() && !has_default;
+        if is_empty { Err(None) } else { Ok(list) }
     }
 
     /// Whether xApps have tokens: without them, everybody may do everything.
@@ -227,6 +264,26 @@ impl AccessList {
     #[must_use]
     pub fn default_rights(&self) -> Arc<Rights> {
         Arc::clone(&self.default)
+    }
+
+    /// Whether there are rights by certificate.
+    #[must_use]
+    pub fn names_certificates(&self) -> bool {
+        !self.certificates.is_empty()
+    }
+
+    /// Returns the rights of a certificate: those of the first line that names it.
+    pub(crate) fn rights_of_certificate(&self, identity: &Identity) -> Option<Arc<Rights>> {
+        let line = self.certificates.iter().find(|(name, _)| identity.is(name));
+        line.map(|(_, rights)| Arc::clone(rights))
+    }
+
+    /// Returns what a connection may do that has sent no token.
+    pub(crate) fn without_token(&self, identity: Option<&Identity>) -> (Credential, Arc<Rights>) {
+        match identity.and_then(|identity| self.rights_of_certificate(identity)) {
+            Some(rights) => (Credential::Certificate, rights),
+            None => (Credential::Nothing, self.default_rights()),
+        }
     }
 
     /// Returns the hash and the rights of a token. `name`, if it is given, has to be that of the xApp. The time that this takes depends
@@ -313,6 +370,31 @@ mod tests {
     }
 
     #[test]
+    fn certificate_has_the_rights_of_the_first_line_that_names_it() {
+        let fingerprint = "ab".repeat(32);
+        let text = format!(
+            "kpm 0123456789abcdef write:kpm\nkpm certificate:kpm.example read:kpm\n\
+             other certificate:sha256:{fingerprint} write:other\nlast certificate:last.example write:*\n"
+        );
+        let list = AccessList::parse(&text).unwrap();
+        assert!(list.names_certificates() && list.is_restricted());
+        let identity = |names: &[&str], octet| Identity {
+            alternative_names: names.iter().map(|name| name.to_string()).collect(),
+            common_name: None,
+            fingerprint: Fingerprint([octet; 32]),
+        };
+        let rights = |identity: &Identity| list.without_token(Some(identity));
+        let (credential, kpm) = rights(&identity(&["KPM.example", "last.example"], 0xab));
+        assert!(credential == Credential::Certificate && &*kpm.name == "kpm");
+        assert!(kpm.allow(Some(b"kpm"), Access::Read) && !kpm.allow(Some(b"kpm"), Access::Write));
+        assert_eq!(&*rights(&identity(&["x.example"], 0xab)).1.name, "other");
+        assert_eq!(rights(&identity(&["x.example"], 1)), (Credential::Nothing, list.default_rights()));
+        assert_eq!(list.without_token(None), (Credential::Nothing, list.default_rights()));
+        assert_eq!(list.authenticate(None, b"certificate:kpm.example"), None, "the name of a certificate is no token");
+        assert!(!AccessList::parse(FILE).unwrap().names_certificates());
+    }
+
+    #[test]
     fn wrong_lines_are_located() {
         for (text, fault) in [
             ("", None),
@@ -324,6 +406,11 @@ mod tests {
             ("kpm 0123456789abcdé read:x", Some((1, LineFault::Token))),
             ("kpm - read:x", Some((1, LineFault::Token))),
             ("default 0123456789abcdef read:x", Some((1, LineFault::Token))),
+            ("a certificate: read:x", Some((1, LineFault::Certificate))),
+            ("a certificate:sha256:ab read:x", Some((1, LineFault::Certificate))),
+            ("default certificate:a read:x", Some((1, LineFault::Token))),
+            ("a certificate:a read:x\nb certificate:a read:x", Some((2, LineFault::Repeated))),
+            ("a certificate:a read:x\na certificate:b read:x", Some((2, LineFault::Repeated))),
             ("default - read:x\ndefault - read:x", Some((2, LineFault::Repeated))),
             ("a 0123456789abcdef read:x\nb 0123456789abcdef read:x", Some((2, LineFault::Repeated))),
             ("a 0123456789abcdef read:x\na 0123456789abcdeg read:x", Some((2, LineFault::Repeated))),

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use crate::access::{Access, AccessList, Rights, TokenHash, namespace_of};
+use link::Identity;
+
+use crate::access::{Access, AccessList, Credential, Rights, namespace_of};
 use crate::commands::{self, Call, Command};
 use crate::glob;
 use crate::hub::Hub;
@@ -60,8 +62,12 @@ pub struct Counts {
 pub(crate) struct Session {
     pub number: u64,
     pub rights: Arc<Rights>,
-    /// The token that it has authenticated with.
-    pub token: Option<TokenHash>,
+    /// What it has them by.
+    pub credential: Credential,
+    /// The certificate that it has presented.
+    pub identity: Option<Identity>,
+    /// How often it has sent a token that is none.
+    pub wrong_tokens: u32,
     pub version: Version,
     pub name: Vec<u8>,
     pub channels: BTreeSet<Vec<u8>>,
@@ -91,7 +97,9 @@ impl Session {
         Session {
             number,
             rights,
-            token: None,
+            credential: Credential::Nothing,
+            identity: None,
+            wrong_tokens: 0,
             version: Version::V2,
             name: Vec::new(),
             channels: BTreeSet::new(),
@@ -99,6 +107,11 @@ impl Session {
             transaction: None,
             is_closing: false,
         }
+    }
+
+    /// Gives it the rights that it has without a token.
+    pub fn identify(&mut self, access: &AccessList) {
+        (self.credential, self.rights) = access.without_token(self.identity.as_ref());
     }
 
     pub fn has_subscriptions(&self) -> bool {
@@ -268,10 +281,11 @@ impl Engine {
         session.rights = rights;
     }
 
-    /// Forgets a connection.
-    pub fn leave(&mut self, session: &Session) {
-        session.channels.iter().for_each(|channel| self.hub.unsubscribe(session.number, channel, false));
-        session.patterns.iter().for_each(|pattern| self.hub.unsubscribe(session.number, pattern, true));
+    /// Ends all subscriptions of a connection.
+    pub fn leave(&mut self, session: &mut Session) {
+        let (channels, patterns) = (std::mem::take(&mut session.channels), std::mem::take(&mut session.patterns));
+        channels.iter().for_each(|channel| self.hub.unsubscribe(session.number, channel, false));
+        patterns.iter().for_each(|pattern| self.hub.unsubscribe(session.number, pattern, true));
     }
 }
 

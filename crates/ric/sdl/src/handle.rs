@@ -15,6 +15,9 @@ use crate::engine::Counts;
 
 /// Octets of changes that may wait.
 const MAX_QUEUED_OCTETS: usize = 64 << 20;
+/// Why [`Handle::apply`] refuses changes, and what to do, for logs and answers.
+pub const NO_ROOM: &str =
+    "64 MiB of changes wait for the shared data layer: check that its store is reached and fast enough (--sdl)";
 /// What a change takes beside its octets.
 const CHANGE_OCTETS: usize = 64;
 
@@ -196,13 +199,11 @@ impl Handle {
     }
 
     pub(crate) fn wake(&self) {
-        match &self.waker {
-            Some(waker) => waker.wake(),
-            None => {
-                #[cfg(feature = "redis")]
-                self.shared.changed.notify_all();
-            }
+        if let Some(waker) = &self.waker {
+            waker.wake();
         }
+        #[cfg(feature = "redis")]
+        self.shared.changed.notify_all();
     }
 
     /// Has an observer called with each message that is published on a channel from now on, by whomever.

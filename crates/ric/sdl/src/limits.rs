@@ -2,11 +2,16 @@
 
 use std::time::Duration;
 
+use crate::access::Rights;
 use crate::resp::Bounds;
 use crate::store::StoreLimits;
 
 /// The longest key or channel that can be configured: the file counts its octets in 16 bits.
 pub const MAX_KEY_OCTETS: usize = u16::MAX as usize;
+
+/// The bounds of a request of a client that has no rights.
+const MAX_OCTETS_BEFORE_AUTH: usize = 16 << 10;
+const MAX_ARGUMENTS_BEFORE_AUTH: usize = 16;
 
 /// What clients may take, each and together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +43,8 @@ pub struct Limits {
     /// The time limit for the rest of a request of which a part has arrived, and for AUTH where nothing is allowed without.
     /// Default: 10 s.
     pub request_timeout: Duration,
+    /// The time limit for a TLS handshake. Default: 10 s.
+    pub handshake_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -55,6 +62,7 @@ impl Default for Limits {
             max_channels: 1024,
             max_patterns: 16,
             request_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(10),
         }
     }
 }
@@ -64,7 +72,15 @@ impl Limits {
         StoreLimits { max_octets: self.max_octets, max_namespace_percent: self.max_namespace_percent }
     }
 
-    pub(crate) fn of_request(&self) -> Bounds {
-        Bounds { max_octets: self.max_request_octets, max_arguments: self.max_arguments }
+    /// The bounds of a request of a client with these rights: one without any sends AUTH or HELLO.
+    pub(crate) fn of_request(&self, rights: &Rights) -> Bounds {
+        let (most_octets, most_arguments) = match rights.is_none() {
+            true => (MAX_OCTETS_BEFORE_AUTH, MAX_ARGUMENTS_BEFORE_AUTH),
+            false => (usize::MAX, usize::MAX),
+        };
+        Bounds {
+            max_octets: self.max_request_octets.min(most_octets),
+            max_arguments: self.max_arguments.min(most_arguments),
+        }
     }
 }

@@ -50,7 +50,10 @@ impl Observers {
         };
         let thread = std::thread::Builder::new().name("sdl-observers".to_owned()).spawn(move || reader.run());
         if let Err(error) = thread {
-            warn!("messages of the shared data layer are not read: cannot start a thread: {error}");
+            warn!(
+                "messages of xApps in the shared data layer are not read: cannot start a thread: {error}; raise the limit of threads \
+                 (ulimit -u, TasksMax), and restart the RIC"
+            );
         }
     }
 }

@@ -20,7 +20,7 @@ use shared_store::{StoreConnection, StoreUrl, remedy};
 use tracing::{info, warn};
 
 use crate::access::namespace_of;
-use crate::handle::{self, Change, Entries, Handle, Inbox, Job};
+use crate::handle::{self, Change, Entries, Handle, Inbox, Job, NO_ROOM};
 use crate::observers::Observers;
 
 /// The pauses before it connects again: each next one is twice as long.
@@ -163,7 +163,11 @@ impl Remote {
             if self.is_stopped() {
                 let changes = self.waiting.iter().filter(|job| matches!(job, Job::Change(_))).count();
                 if changes > 0 {
-                    warn!("{changes} changes of the shared data layer are lost: {} is away", self.url);
+                    warn!(
+                        redis = %self.url,
+                        "{changes} changes of the shared data layer are lost: its store was away when the RIC stopped; R-NIB and A1 are \
+                         written again when the RIC starts"
+                    );
                 }
                 return;
             }
@@ -196,7 +200,7 @@ impl Remote {
     fn take(&mut self) {
         let (jobs, has_refused) = self.inbox.take_counted();
         if has_refused {
-            warn!("changes of the shared data layer are refused: too many wait for {}", self.url);
+            warn!(redis = %self.url, "changes of the RIC in the shared data layer are refused: {NO_ROOM}");
         }
         for job in jobs {
             match job {

@@ -1,6 +1,6 @@
 //! RESP, the protocol of Redis, in its versions 2 and 3: requests of clients, which are the same in both, and replies.
 //!
-//! A request is an array of bulk strings. What may be announced is bounded ([`Bounds`]), memory grows with the octets that
+//! A request is an array of bulk strings. Empty lines between requests are ignored: redis-cli sends one. What may be announced is bounded ([`Bounds`]), memory grows with the octets that
 //! arrived, and octets that were parsed are not parsed again when more of the request arrive.
 
 use std::fmt;
@@ -36,6 +36,10 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // the type of a handshake record (RFC 8446 5.1)
+            Fault::Type(0x16) => {
+                f.write_str("TLS begins, and this address is plain TCP: connect without TLS, or listen at tls://")
+            }
             Fault::Type(octet) => write!(
                 f,
                 "a request is an array of bulk strings, and begins with `*` or `$`, not with octet {octet:#04x}"
@@ -174,6 +178,11 @@ impl Decoder {
     }
 
     fn read_array(&mut self, bounds: Bounds) -> Result<bool, Fault> {
+        let empty_lines = self.octets.chunks_exact(2).take_while(|pair| *pair == b"\r\n").count();
+        self.octets.drain(..2 * empty_lines);
+        if self.octets == b"\r" {
+            return Ok(false);
+        }
         let Some(count) = self.line(b'*')? else { return Ok(false) };
         if count == 0 || count > bounds.max_arguments {
             return Err(Fault::Arguments);
@@ -355,7 +364,8 @@ mod tests {
 
     #[test]
     fn request_is_read_in_any_pieces() {
-        let octets = b"*2\r\n$3\r\nGET\r\n$2\r\n\r\n\r\n*1\r\n$0\r\n\r\n*1\r\n$4\r\nPING\r\n";
+        // with empty lines before and after
+        let octets = b"\r\n*2\r\n$3\r\nGET\r\n$2\r\n\r\n\r\n*1\r\n$0\r\n\r\n\r\n\r\n*1\r\n$4\r\nPING\r\n\r\n";
         let expected = [vec![b"GET".to_vec(), b"\r\n".to_vec()], vec![Vec::new()], vec![b"PING".to_vec()]];
         for piece in 1..=octets.len() {
             let mut decoder = Decoder::default();
@@ -376,6 +386,8 @@ mod tests {
         for (octets, fault) in [
             (&b"PING\r\n"[..], Fault::Type(b'P')),
             (b"POST / HTTP/1.1\r\n", Fault::Type(b'P')),
+            (b"\r\n\n", Fault::Type(b'\n')),
+            (b"\rx", Fault::Type(b'\r')),
             (b"*1\r\n+PING\r\n", Fault::Type(b'+')),
             (b"*0\r\n", Fault::Arguments),
             (b"*5\r\n", Fault::Arguments),

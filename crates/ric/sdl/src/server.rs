@@ -1,61 +1,45 @@
 //! The event loop: one thread, one epoll instance. A round takes what has arrived of all clients, executes it, makes the changes
 //! durable together, and then sends replies and messages.
 
+mod accept;
+#[cfg(feature = "tls")]
+mod handshake;
+
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, ErrorKind};
-use std::net::TcpListener;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use link::{Events, Interest, Poll, Ticker};
 use log_lines::{Host, LogBudget};
 use tracing::{debug, error, info, warn};
 
-use crate::access::AccessList;
-use crate::connection::{Connection, HIGH_WATER, Socket};
-use crate::engine::{Depends, Engine, Session};
+use crate::MAX_ADDRESSES;
+use crate::access::{AccessList, Credential};
+use crate::connection::{Connection, HIGH_WATER, Received};
+use crate::engine::{Depends, Engine};
 use crate::file::StoreFile;
-use crate::handle::{Change, Entries, Inbox, Job, Observer};
+use crate::handle::{Change, Entries, Inbox, Job, NO_ROOM, Observer};
+use crate::listener::Listener;
 use crate::resp::{Replies, Version};
 use crate::store::{Entry, Value};
 
-/// The tokens of what is no connection.
-pub(crate) const LISTENER: u64 = u64::MAX;
-pub(crate) const WAKE: u64 = u64::MAX - 1;
-const TICK: u64 = u64::MAX - 2;
+/// The tokens of what is no connection: the listeners have the last ones, downwards.
+const LAST_LISTENER: u64 = u64::MAX - MAX_ADDRESSES as u64 + 1;
+pub(crate) const WAKE: u64 = LAST_LISTENER - 1;
+const TICK: u64 = LAST_LISTENER - 2;
 /// How often time limits are looked at, and keys removed whose time has come.
 const TICK_PERIOD: Duration = Duration::from_millis(250);
-/// Connections that are accepted before clients have their turn.
-const ACCEPTED: usize = 64;
 /// Octets that are read of a client, and requests that are executed, before others have their turn.
 const READ_OCTETS: usize = 64 << 10;
 const TURN_REQUESTS: usize = 256;
+/// Tokens that a connection may try.
+const MAX_WRONG_TOKENS: u32 = 16;
 /// Keys that are removed at a time because their time has come.
 const EXPIRED: usize = 10_000;
 
-/// What clients connect to.
-pub(crate) enum Listener {
-    Tcp(TcpListener),
-    Unix(UnixListener, PathBuf),
-}
-
-impl AsFd for Listener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Listener::Tcp(listener) => listener.as_fd(),
-            Listener::Unix(listener, _) => listener.as_fd(),
-        }
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let Listener::Unix(_, path) = self {
-            let _ = std::fs::remove_file(path); // it may be gone already
-        }
-    }
+/// Returns the tokens of the listeners, in their order.
+pub(crate) fn listener_tokens() -> impl Iterator<Item = u64> {
+    (LAST_LISTENER..=u64::MAX).rev()
 }
 
 /// The replies to a request, until the round is durable.
@@ -66,7 +50,7 @@ struct Staged {
 }
 
 pub(crate) struct Server {
-    listener: Listener,
+    listeners: Vec<Listener>,
     poll: Poll,
     ticker: Ticker,
     engine: Engine,
@@ -84,12 +68,15 @@ pub(crate) struct Server {
     again: BTreeSet<u64>,
     staged: Vec<Staged>,
     scratch: Vec<u8>,
+    /// The file cannot be written.
     is_failing: bool,
+    /// The system has had room for the clients so far.
+    is_accepting: bool,
 }
 
 impl Server {
     pub fn new(
-        listener: Listener,
+        listeners: Vec<Listener>,
         poll: Poll,
         engine: Engine,
         file: Option<StoreFile>,
@@ -98,7 +85,7 @@ impl Server {
     ) -> io::Result<Self> {
         let ticker = Ticker::new(&poll, TICK, TICK_PERIOD)?;
         Ok(Server {
-            listener,
+            listeners,
             poll,
             ticker,
             engine,
@@ -114,6 +101,7 @@ impl Server {
             staged: Vec::new(),
             scratch: vec![0; READ_OCTETS],
             is_failing: false,
+            is_accepting: true,
         })
     }
 
@@ -123,7 +111,9 @@ impl Server {
         loop {
             let timeout = (!self.again.is_empty()).then_some(Duration::ZERO);
             if let Err(source) = self.poll.wait(&mut events, timeout) {
-                error!("the shared data layer is not served any more: cannot wait for events: {source}");
+                error!(
+                    "the shared data layer is not served any more: cannot wait for events: {source}; restart the RIC"
+                );
                 return;
             }
             if is_stopped() {
@@ -140,11 +130,21 @@ impl Server {
         let now_ms = now_ms();
         let mut turn = std::mem::take(&mut self.again);
         let mut has_ticked = false;
+        #[cfg(feature = "tls")]
+        let mut handshakes = handshake::IN_A_ROUND;
         for event in events.iter() {
             match event.token {
-                LISTENER => self.accept(),
+                LAST_LISTENER.. => self.accept((u64::MAX - event.token) as usize), // below MAX_ADDRESSES
                 WAKE => {}
                 TICK => has_ticked = true,
+                #[cfg(feature = "tls")]
+                number if self.is_shaking_hands(number) => {
+                    // it is ready in the next round as well
+                    if handshakes > 0 {
+                        handshakes -= 1;
+                        self.shake_hands(number);
+                    }
+                }
                 number => {
                     // requests that wait come first
                     if event.readable && !turn.contains(&number) {
@@ -169,73 +169,24 @@ impl Server {
         self.inbox.report(self.engine.counts);
     }
 
-    fn accept(&mut self) {
-        for _ in 0..ACCEPTED {
-            let accepted = match &self.listener {
-                Listener::Tcp(listener) => listener.accept().map(|(socket, peer)| {
-                    let _ = socket.set_nodelay(true); // replies only wait longer without it
-                    (Socket::Tcp(socket), Host::from(peer.ip()), peer.to_string())
-                }),
-                Listener::Unix(listener, _) => {
-                    listener.accept().map(|(socket, _)| (Socket::Unix(socket), Host::Local, "a Unix socket".to_owned()))
-                }
-            };
-            match accepted {
-                Ok((socket, host, peer)) => self.admit(socket, host, peer),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) => {
-                    if self.log.allow(Host::Unknown) {
-                        warn!("a client of the shared data layer cannot be accepted: {error}");
-                    }
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Admits a connection, or closes it by dropping it.
-    fn admit(&mut self, socket: Socket, host: Host, peer: String) {
-        let limits = &self.engine.limits;
-        let (all, of_host) = (self.connections.len(), self.hosts.get(&host).copied().unwrap_or(0));
-        let (most, most_of_host) =
-            (limits.max_connections, (limits.max_connections * limits.max_host_percent / 100).max(1));
-        if all >= most || of_host >= most_of_host {
-            self.engine.counts.refused += 1;
-            if self.log.allow(host) {
-                warn!(
-                    "a client of the shared data layer on {host} is refused: {all} clients are connected, {of_host} of this host; \
-                     {most} and {most_of_host} are allowed (max_connections, max_host_percent)"
-                );
-            }
-            return;
-        }
-        self.last += 1;
-        let is_ready = match &socket {
-            Socket::Tcp(socket) => socket.set_nonblocking(true),
-            Socket::Unix(socket) => socket.set_nonblocking(true),
-        };
-        if let Err(error) = is_ready.and_then(|()| self.poll.add(&socket, self.last, Interest::READ)) {
-            if self.log.allow(host) {
-                warn!("a client of the shared data layer at {peer} cannot be served: {error}");
-            }
-            return;
-        }
-        let session = Session::new(self.last, self.engine.access.default_rights());
-        *self.hosts.entry(host).or_default() += 1;
-        self.engine.counts.admitted += 1;
-        self.connections.insert(self.last, Connection::new(socket, host, peer, session, Instant::now()));
-    }
-
     /// Reads what has arrived of a client.
     fn receive(&mut self, number: u64) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
-        if connection.waiting() >= HIGH_WATER {
+        if connection.waiting() >= HIGH_WATER || connection.has_ended {
             return;
         }
-        match connection.socket.read(&mut self.scratch) {
-            Ok(0) => self.end(number, "it has closed the connection", false),
-            Ok(count) => {
-                connection.decoder.push(self.scratch.get(..count).unwrap_or_default());
+        let Connection { socket, decoder, .. } = connection;
+        if connection.lingers_since.is_some() {
+            return match socket.discard(&mut self.scratch) {
+                Ok(false) => {}
+                Ok(true) => self.end(number, "it has closed the connection after an error", false),
+                Err(error) => self.end(number, &error.to_string(), false),
+            };
+        }
+        match socket.receive(&mut self.scratch, &mut |octets| decoder.push(octets)) {
+            // the replies to what it has sent go out first
+            Ok(Received::End) => connection.has_ended = true,
+            Ok(Received::Octets) => {
                 let own = connection.decoder.held_octets();
                 self.count(number);
                 let free = self.engine.limits.max_buffer_octets.saturating_sub(self.buffered);
@@ -244,14 +195,13 @@ impl Server {
                     self.end(number, "its request does not fit into the memory for all clients", true);
                 }
             }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(error) => self.end(number, &error.to_string(), false),
+            Ok(Received::Nothing) => {}
+            Err(error) => self.end(number, &error.to_string(), error.kind() == ErrorKind::InvalidData),
         }
     }
 
     /// Executes requests of a client.
     fn execute(&mut self, number: u64, now_ms: u64) {
-        let bounds = self.engine.limits.of_request();
         for _ in 0..TURN_REQUESTS {
             let free = self.engine.limits.max_buffer_octets.saturating_sub(self.buffered) / 2;
             let Some(connection) = self.connections.get_mut(&number) else { return };
@@ -263,26 +213,48 @@ impl Server {
                 return;
             }
             let room = free.min(self.engine.limits.max_queue_octets.saturating_sub(connection.waiting()));
+            let bounds = self.engine.limits.of_request(&connection.session.rights);
             let Connection { decoder, session, .. } = connection;
             let (octets, depends) = match decoder.next(bounds) {
                 Ok(Some(request)) => self.engine.execute(session, request, now_ms, room),
                 Ok(None) => {
+                    // a request that was cut is not executed
+                    session.is_closing |= connection.has_ended;
                     let is_awaited = connection.decoder.has_part();
                     connection.part_since = is_awaited.then(|| connection.part_since.unwrap_or_else(Instant::now));
                     return self.count(number);
                 }
                 Err(fault) => {
-                    connection.session.is_closing = true;
+                    session.is_closing = true;
+                    connection.has_fault = true;
                     self.engine.counts.faults += 1;
-                    let (host, peer) = (connection.host, connection.peer.clone());
-                    if self.log.allow(host) {
-                        warn!("the client of the shared data layer at {peer} is disconnected: {fault}");
+                    let until = if session.rights.is_none() {
+                        "; it has not authenticated, which lowers the bounds"
+                    } else {
+                        ""
+                    };
+                    if self.log.allow(connection.host) {
+                        let peer = &connection.peer;
+                        warn!("the client of the shared data layer at {peer} is disconnected: {fault}{until}");
                     }
                     let mut replies = Replies::new(Version::V2, usize::MAX);
-                    replies.error(&format!("ERR Protocol error: {fault}"));
+                    replies.error(&format!("ERR Protocol error: {fault}{until}"));
                     (replies.into_octets().0, Depends::Connection)
                 }
             };
+            let wrong_tokens = connection.session.wrong_tokens;
+            if wrong_tokens > connection.wrong_tokens {
+                connection.wrong_tokens = wrong_tokens;
+                connection.session.is_closing |= wrong_tokens == MAX_WRONG_TOKENS;
+                let is_noted = wrong_tokens == 1 || wrong_tokens == MAX_WRONG_TOKENS;
+                if is_noted && self.log.allow(connection.host) {
+                    let peer = &connection.peer;
+                    warn!(
+                        "a client of the shared data layer at {peer} has sent an unknown token, or that of another xApp: {wrong_tokens} \
+                         so far; the connection ends at {MAX_WRONG_TOKENS}"
+                    );
+                }
+            }
             connection.part_since = None;
             connection.staged += octets.len();
             self.staged.push(Staged { connection: number, octets, depends });
@@ -295,7 +267,7 @@ impl Server {
     fn do_jobs(&mut self, now_ms: u64) {
         let (jobs, has_refused) = self.inbox.take();
         if has_refused {
-            warn!("the shared data layer was too slow for its own process: changes were refused");
+            warn!("changes of the RIC in the shared data layer are refused: {NO_ROOM}");
         }
         for job in jobs {
             match job {
@@ -319,17 +291,25 @@ impl Server {
         let mut revoked = Vec::new();
         for (number, connection) in &mut self.connections {
             let access = &self.engine.access;
-            let rights = match &connection.session.token {
-                Some(token) => access.rights_of(token),
-                None => Some(access.default_rights()),
+            let session = &mut connection.session;
+            let rights = match &session.credential {
+                Credential::Token(token) => access.rights_of(token),
+                Credential::Certificate => {
+                    session.identity.as_ref().and_then(|identity| access.rights_of_certificate(identity))
+                }
+                Credential::Nothing => {
+                    let (credential, rights) = access.without_token(session.identity.as_ref());
+                    session.credential = credential;
+                    Some(rights)
+                }
             };
             match rights {
-                Some(rights) => self.engine.narrow(&mut connection.session, rights),
+                Some(rights) => self.engine.narrow(session, rights),
                 None => revoked.push(*number),
             }
         }
         for number in revoked {
-            self.end(number, "its token is not valid any more", true);
+            self.end(number, "its token or certificate is not in the file of tokens any more", true);
         }
     }
 
@@ -387,18 +367,28 @@ impl Server {
         if let Some((key, full)) = full
             && self.log.allow(Host::Local)
         {
-            warn!("the shared data layer has no room for {}: {full}", String::from_utf8_lossy(&key));
+            warn!(
+                "a change of the RIC in the shared data layer is lost: no room for {:?}: {full}",
+                String::from_utf8_lossy(&key)
+            );
         }
     }
 
     /// Looks at time limits.
     fn tick(&mut self, now_ms: u64) {
         self.ticker.acknowledge();
-        let (now, timeout) = (Instant::now(), self.engine.limits.request_timeout);
-        let late = |(number, connection): (&u64, &Connection)| Some((*number, connection.late(now, timeout)?));
+        let (now, limits) = (Instant::now(), &self.engine.limits);
+        let late = |(number, connection): (&u64, &Connection)| Some((*number, connection.late(now, limits)?));
         let late: Vec<_> = self.connections.iter().filter_map(late).collect();
         for (number, why) in late {
-            self.end(number, why, true);
+            self.end(number, &why, true);
+        }
+        let lingered = self.connections.iter().filter(|(_, connection)| connection.has_lingered(now));
+        for number in lingered.map(|(number, _)| *number).collect::<Vec<_>>() {
+            self.end(number, "it has had time to read an error", false);
+        }
+        if !self.is_accepting {
+            self.listen(Interest::READ);
         }
         self.engine.store.expire(now_ms, EXPIRED);
         self.log.report_suppressed();
@@ -490,23 +480,49 @@ impl Server {
     /// Sends what waits for a client, and closes the connection if that was the last.
     fn send(&mut self, number: u64) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
+        if connection.lingers_since.is_some() {
+            return;
+        }
         if let Err(error) = connection.flush(Instant::now()) {
             return self.end(number, &error.to_string(), false);
         }
-        if connection.session.is_closing {
-            return self.end(number, "its last reply was sent", false);
+        let is_closing = connection.session.is_closing;
+        if is_closing {
+            self.engine.leave(&mut connection.session);
+            if !connection.wants_write() && connection.has_fault && !connection.has_ended {
+                return self.linger(number);
+            }
+            if !connection.wants_write() {
+                return self.end(number, "it has closed the connection, or had its last reply", false);
+            }
         }
         if connection.is_blocked && connection.waiting() < HIGH_WATER {
             connection.is_blocked = false;
             self.again.insert(number);
         }
         let waiting = connection.waiting();
-        let interest = Interest { read: waiting < HIGH_WATER, write: waiting > 0 };
+        let reads = waiting < HIGH_WATER && !is_closing && !connection.has_ended;
+        self.set_interest(number, Interest { read: reads, write: waiting > 0 });
+        self.count(number);
+    }
+
+    /// Has the poll report that a connection can be read, or written; written too while encrypted octets wait.
+    fn set_interest(&mut self, number: u64, mut interest: Interest) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        interest.write |= connection.socket.wants_write();
         if interest != connection.interest {
             connection.interest = interest;
             // it fails for a socket that is gone, which the poll reports
             let _ = self.poll.modify(&connection.socket, number, interest);
         }
+    }
+
+    /// Ends a connection when its client has read why, or goes on sending.
+    fn linger(&mut self, number: u64) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        connection.linger(Instant::now());
+        self.engine.leave(&mut connection.session);
+        self.set_interest(number, Interest::READ);
         self.count(number);
     }
 
@@ -520,8 +536,8 @@ impl Server {
 
     /// Closes a connection.
     fn end(&mut self, number: u64, why: &str, is_fault: bool) {
-        let Some(connection) = self.connections.remove(&number) else { return };
-        self.engine.leave(&connection.session);
+        let Some(mut connection) = self.connections.remove(&number) else { return };
+        self.engine.leave(&mut connection.session);
         self.buffered = self.buffered.saturating_sub(connection.counted);
         let Connection { socket, host, peer, session, .. } = connection;
         // closing the socket removes it as well

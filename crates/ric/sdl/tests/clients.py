@@ -1,6 +1,8 @@
 """What redis-py and ricsdl, the SDL library of the O-RAN SC, do with the store: as they are installed, without changes.
 
-DBAAS_SERVICE_HOST and DBAAS_SERVICE_PORT say where the store is, as on the reference platform.
+DBAAS_SERVICE_HOST and DBAAS_SERVICE_PORT say where the store is, as on the reference platform. With FERRIC_SDL_PKI it is over TLS:
+a folder with the CA (ca.pem), the certificate of an xApp that may write to its namespace (kpm.pem, kpm.key), and the CA of somebody else
+(other/ca.pem).
 """
 
 import os
@@ -161,6 +163,43 @@ def check_client(client):
     assert client.delete(*client.keys("*")) > 100 and client.dbsize() == 0
 
 
+def check_tls(host, port, pki):
+    """A token or a certificate over TLS, and what is refused."""
+    ca = {"ssl_ca_certs": f"{pki}/ca.pem"}
+    url = f"rediss://operator:operator-operator@{host}:{port}"
+    with redis.Redis.from_url(url, **ca) as client:
+        check_client(client)
+        long = bytes(range(256)) * 16384
+        assert client.set("long", long) and client.get("long") == long and client.delete("long") == 1
+    own = {"ssl_certfile": f"{pki}/kpm.pem", "ssl_keyfile": f"{pki}/kpm.key"}
+    with redis.Redis(host, port, ssl=True, **ca, **own) as client:
+        assert client.set("{kpm},key", "value") and client.get("{kpm},key") == b"value"
+        expect(redis.exceptions.NoPermissionError, lambda: client.get("key"))
+        pubsub = client.pubsub()
+        pubsub.subscribe("{kpm},ch")
+        wait_for("the confirmation", lambda: (pubsub.get_message(timeout=1) or {}).get("type") == "subscribe")
+        assert client.publish("{kpm},ch", "event") == 1
+        assert pubsub.get_message(timeout=5)["data"] == b"event"
+        pubsub.close()
+        client.delete("{kpm},key")
+    refused = redis.exceptions.ConnectionError
+    other = {"ssl_ca_certs": f"{pki}/other/ca.pem"}
+    expect(refused, redis.Redis.from_url(url, **other).ping, "certificate verify failed")
+    wrong = f"rediss://operator:operator-operatox@{host}:{port}"
+    expect(redis.exceptions.RedisError, redis.Redis.from_url(wrong, **ca).ping, "unknown token")
+    expect(redis.exceptions.RedisError, redis.Redis(host, port, ssl=True, **ca).ping, "")
+    expect(redis.exceptions.RedisError, redis.Redis.from_url(url.replace("rediss:", "redis:")).ping, "TLS only")
+
+
+def expect(error, call, text=""):
+    try:
+        call()
+    except error as raised:
+        assert text in str(raised), raised
+        return
+    raise AssertionError(f"no {error.__name__}")
+
+
 def check_threads():
     """Twenty xApps that count with a lock, and without one."""
     def count():
@@ -197,8 +236,11 @@ def main():
         sdl.remove_all(NS)
         sdl.close()
     if "redis" in sys.argv[1:]:
-        with redis.Redis(host, port) as client:
-            check_client(client)
+        if pki := os.environ.get("FERRIC_SDL_PKI"):
+            check_tls(host, port, pki)
+        else:
+            with redis.Redis(host, port) as client:
+                check_client(client)
     print(f"redis-py {redis.__version__}: all holds")
 
 

@@ -194,6 +194,27 @@ fn malformed_request_ends_its_connection_only() {
 }
 
 #[test]
+fn reason_reaches_a_client_that_sends_too_much_and_reads_later() {
+    let sdl = start(Limits { max_request_octets: 1 << 20, ..Limits::default() });
+    let mut client = connect(&sdl);
+    client.write_all(&request(&[b"SET", b"{ns},key", &vec![b'x'; 9 << 20]])).unwrap();
+    let mut reply = String::new();
+    client.read_to_string(&mut reply).unwrap();
+    assert_eq!(reply, "-ERR Protocol error: a request is too long\r\n");
+    // one that goes on is cut off
+    let mut client = connect(&sdl);
+    client.write_all(&request(&[b"SET", b"{ns},key", &vec![b'x'; 2 << 20]])).unwrap();
+    let begun = Instant::now();
+    while client.write_all(b"x").is_ok() {
+        assert!(begun.elapsed() < PATIENCE, "it sends for ever");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(client);
+    wait_for("both have ended", || sdl.counts().connections == 0);
+    assert_eq!(sdl.counts().faults, 2);
+}
+
+#[test]
 fn subscriber_that_does_not_read_is_disconnected() {
     let sdl = start(Limits { max_queue_octets: 1 << 20, ..Limits::default() });
     let (mut slow, mut quick, mut client) = (connect(&sdl), connect(&sdl), connect(&sdl));
@@ -251,6 +272,58 @@ fn unfinished_request_and_missing_token_end_in_time() {
     client.write_all(b"*2\r\n$3\r\nGET\r\n$8\r\n{ns}").unwrap();
     assert_eq!(rest(&mut client), "");
     wait_for("both are counted", || sdl.counts().faults == 2);
+}
+
+#[test]
+fn client_without_rights_may_send_little_and_try_few_tokens() {
+    let file = TemporaryFile::new("few-tokens");
+    std::fs::write(&file.0, "xapp 0123456789abcdef write:ns\n").unwrap();
+    let access = sdl::AccessList::load(&file.0).unwrap();
+    let limits = Limits { request_timeout: 3 * PATIENCE, ..Limits::default() };
+    let config = Config { access, limits, ..Config::new("tcp://127.0.0.1:0".parse().unwrap()) };
+    let sdl = Sdl::start(config, LogBudget::new(1000)).unwrap();
+    let long = "x".repeat(20_000);
+    let mut client = connect(&sdl);
+    send(&mut client, &format!("SET {{ns}},key {long}"));
+    let reply = rest(&mut client);
+    assert!(reply.contains("too long; it has not authenticated"), "{reply}");
+    let mut client = connect(&sdl);
+    send(&mut client, &format!("DEL{}", " k".repeat(16)));
+    assert!(rest(&mut client).contains("too many; it has not authenticated"));
+    // what follows the token at once has the rights
+    let mut client = connect(&sdl);
+    send(&mut client, "AUTH 0123456789abcdef");
+    send(&mut client, &format!("SET {{ns}},key {long}"));
+    expect(&mut client, "+OK\r\n+OK\r\n");
+    let wrong = "-WRONGPASS unknown token, or not that of this xApp\r\n";
+    let mut client = connect(&sdl);
+    for _ in 0..16 {
+        exchange(&mut client, "AUTH xapp 0123456789abcdeX", wrong);
+    }
+    assert_eq!(rest(&mut client), "");
+}
+
+#[test]
+fn replies_reach_a_client_that_has_stopped_sending() {
+    let sdl = start(Limits::default());
+    let mut client = connect(&sdl);
+    let value = "x".repeat(200_000);
+    exchange(&mut client, &format!("SET {{ns}},key {value}"), "+OK\r\n");
+    const GETS: usize = 100;
+    (0..GETS).for_each(|_| send(&mut client, "GET {ns},key"));
+    // what is cut is not executed
+    client.write_all(b"*2\r\n$3\r\nDEL\r\n$8\r\n{ns}").unwrap();
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let reply = format!("${}\r\n{value}\r\n", value.len());
+    (0..GETS).for_each(|_| expect(&mut client, &reply));
+    assert_eq!(rest(&mut client), "");
+    let mut subscriber = connect(&sdl);
+    exchange(&mut subscriber, "SUBSCRIBE {ns},ch", "*3\r\n$9\r\nsubscribe\r\n$7\r\n{ns},ch\r\n:1\r\n");
+    subscriber.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(rest(&mut subscriber), "");
+    exchange(&mut connect(&sdl), "EXISTS {ns},key", ":1\r\n");
+    assert_eq!(sdl.counts().faults, 0);
 }
 
 #[test]
@@ -324,5 +397,5 @@ fn address_for_other_hosts_requires_tokens() {
     let error = Sdl::start(config, LogBudget::new(1000)).unwrap_err();
     assert!(matches!(error, Error::Open(_)) && error.to_string().contains("--sdl-tokens"), "{error}");
     assert_eq!(Config::address("tcp://127.0.0.1").unwrap().to_string(), "tcp://127.0.0.1:6379");
-    assert!(Config::address("sctp://127.0.0.1:1").unwrap_err().contains("TCP or a Unix socket"));
+    assert!(Config::address("sctp://127.0.0.1:1").unwrap_err().contains("TCP, TLS or a Unix socket"));
 }

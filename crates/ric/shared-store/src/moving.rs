@@ -69,7 +69,7 @@ impl Iapp for MoveNodes {
             ric.release(*id);
         }
         if !others.is_empty() {
-            info!("{} nodes handed over to other RICs", others.len());
+            info!("{} nodes are handed over to other RICs, to which they belong", others.len());
         }
     }
 }

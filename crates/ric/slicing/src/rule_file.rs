@@ -12,9 +12,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
+use files::FileLock;
 use rest::StatusCode;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
 
@@ -31,7 +30,7 @@ pub struct RuleFile {
     path: PathBuf,
     rules: Rules,
     /// Excludes other RICs.
-    lock: Option<Arc<File>>,
+    lock: Arc<FileLock>,
 }
 
 /// The reason why a rule file cannot be used.
@@ -85,13 +84,13 @@ impl RuleFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
             found => found.map_err(|error| RuleFileError::Read(path.to_owned(), error))?,
         };
-        let lock = lock(&path)?;
+        let lock = FileLock::beside(&path).map_err(|_| RuleFileError::InUse(path.clone()))?;
         let rules = match files::read_text(&path, files::MAX_OCTETS) {
             Ok(text) => read(&text).map_err(|why| RuleFileError::Content(path.clone(), why))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Rules::default(),
             Err(error) => return Err(RuleFileError::Read(path, error)),
         };
-        Ok(RuleFile { path, rules, lock })
+        Ok(RuleFile { path, rules, lock: Arc::new(lock) })
     }
 
     /// Starts the writer. Returns the rules and the writer.
@@ -104,17 +103,6 @@ impl RuleFile {
             drop(lock);
         })?;
         Ok((rules, RuleWriter { changes: Some(changes), thread: Some(thread) }))
-    }
-}
-
-/// Locks a rule file; `None` if the folder is not writable, since the rules cannot be written either.
-fn lock(path: &Path) -> Result<Option<Arc<File>>, RuleFileError> {
-    let Ok(file) = File::options().create(true).append(true).open(beside(path, ".lock")) else { return Ok(None) };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Err(RuleFileError::InUse(path.to_owned())),
-        // some file systems have no locks
-        Err(_) => Ok(None),
-        Ok(()) => Ok(Some(Arc::new(file))),
     }
 }
 

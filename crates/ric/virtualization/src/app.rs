@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use e2sm::Arena;
 use e2sm::rrc::EventTriggerDefinition;
-use ferric::agent::{Admission, AgentLoopConfig, NodeConfig, RequestKey, SendAgentLoop};
+use ferric::agent::{Admission, AgentLoopConfig, NodeConfig, NodeHandle, RequestKey, SendAgentLoop};
 use ferric::e2::{
     Action, ControlOutcome, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
     SubscriptionSpec, Ticket,
@@ -18,7 +18,7 @@ use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
 use tracing::{info, warn};
 
 use crate::alarm::Alarm;
-use crate::base_station::BaseStation;
+use crate::base_station::{BaseStation, Changes};
 use crate::controls::Controls;
 use crate::function::VirtualFunction;
 use crate::networks::Networks;
@@ -28,7 +28,7 @@ use crate::physical::{Subscriber, Subscription, Subscriptions};
 use crate::reconciler::{Job, Reconciler, advance, step_done};
 use crate::reports::OwnedRecords;
 use crate::share::Share;
-use crate::sla::{Sla, Tenant};
+use crate::sla::Sla;
 use crate::slices::Part;
 use crate::{ccc, kpm, rc, tc};
 
@@ -47,9 +47,10 @@ pub struct SlaHandle {
 }
 
 impl SlaHandle {
-    /// Has the agreements replaced. Where only shares differ, slices that shrink are changed before slices that grow, and the tenants'
-    /// controllers notice nothing: their slices are parts of a cell that is smaller or larger. Otherwise all virtual nodes are
-    /// disconnected and connect again.
+    /// Has the agreements replaced. Slices that shrink are changed before slices that grow, and controllers of tenants whose share alone
+    /// differs notice nothing: their slices are parts of a cell that is smaller or larger. The virtual nodes of tenants that are gone are
+    /// disconnected. Those of other tenants stay connected, unless their own entry differs in more than the share, or that of another
+    /// tenant of their PLMN.
     pub fn replace(&self, sla: Sla) {
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(sla);
         self.waker.wake();
@@ -91,7 +92,7 @@ fn part(sla: &Sla, tenant: usize) -> Part {
 
 /// Logs the agreements.
 fn log(sla: &Sla) {
-    for (at, tenant) in sla.tenants.iter().enumerate() {
+    for (at, tenant) in sla.tenants.iter().enumerate().filter(|(at, _)| sla.has_tenant(*at)) {
         let (name, share_percent, ric) = (&tenant.name, 100.0 * tenant.share, &tenant.ric);
         let first_slice = part(sla, at).first();
         info!(tenant = name, share_percent, plmn = %tenant.plmn, %ric, first_slice, "virtual network");
@@ -125,13 +126,17 @@ impl VirtualizationApp {
         for _ in 0..4 {
             for node in self.nodes.values() {
                 if node.has_outgoing.take() {
-                    node.virtual_nodes.iter().for_each(|handle| self.agents.wake(*handle));
+                    node.virtual_nodes.iter().flatten().for_each(|handle| self.agents.wake(*handle));
                 }
             }
             if !reads {
                 self.agents.serve_due();
             } else if let Err(error) = self.agents.poll(Some(Duration::ZERO)) {
-                warn!(%error, "cannot poll the links to the controllers of tenants");
+                warn!(
+                    %error,
+                    "cannot poll the links to the controllers of tenants, which get nothing; trying again; restart the RIC if \
+                     it stays"
+                );
             }
             has_more = self.process_commands(ric);
             if !has_more {
@@ -163,7 +168,7 @@ impl VirtualizationApp {
                         subscriptions.remove(*id, is_gone, ric);
                     }
                     CommandKind::Slices { controller, id, message, wire } => {
-                        node.slices.queue.push_back((tenant, Job::Control { controller, id, message, wire }));
+                        node.slices.push(tenant, Job::Control { controller, id, message, wire });
                     }
                     CommandKind::TrafficControl { controller, id, message } => {
                         node.tc.push(tenant, tc::Job::Control { controller, id, message });
@@ -173,7 +178,7 @@ impl VirtualizationApp {
                         let is_gone = |known: &Subscriber| known.tenant == tenant && known.key.controller == controller;
                         subscriptions.remove(*id, is_gone, ric);
                         match node.function(function) {
-                            Some(Offered::Slice(_)) => node.slices.queue.push_back((tenant, Job::Reset)),
+                            Some(Offered::Slice(_)) => node.slices.push(tenant, Job::Reset),
                             Some(Offered::Tc(_)) => node.tc.push(tenant, tc::Job::Reset),
                             Some(Offered::Rc(_) | Offered::Ccc) => {
                                 controls.renew_policies(*id, node, tenant, true, ric)
@@ -223,57 +228,23 @@ impl VirtualizationApp {
             }
             return;
         }
-        let mut functions = Vec::new();
-        let mut definitions = Vec::new();
-        for function in &node.functions {
-            let Some(model) = Offered::of(function) else { continue };
-            let definition = match &model {
-                Offered::Kpm(detection) => kpm::offered_definition(detection, &function.definition).ok(),
-                Offered::Rc(detection) => rc::offered_definition(detection, &function.definition).ok(),
-                Offered::Ccc => ccc::offered_definition(&function.definition).ok(),
-                _ => Some(function.definition.to_vec()),
-            };
-            let Some(definition) = definition else { continue };
-            functions.push((function.id, model));
-            definitions.push((
-                Function { id: function.id, revision: function.revision, definition, oid: function.oid.to_string() },
-                model,
-            ));
-        }
+        let offered = offered(node);
+        let functions: Vec<_> = offered.iter().map(|(function, model)| (function.id, *model)).collect();
         let sla = self.sla.clone();
         let has_slices = functions.iter().any(|(_, model)| matches!(model, Offered::Slice(_)));
         let shared = SharedNode::new(NodeState { has_slices, ..NodeState::new(name.clone(), plmn, sla.clone()) });
         if !functions.iter().any(|(_, model)| matches!(model, Offered::Rrc(_))) && ric.allows_line(node.id) {
-            warn!(node = name, "the base station reports no events of UEs (RRC): tenants do not see any UE of it");
-        }
-        let path = node.components.controller_path().with(self.instance, &node.global_id);
-        let networks = Networks::of(node);
-        if let Some(tenants) = networks.without_ues(&sla)
-            && ric.allows_line(node.id)
-        {
             warn!(
                 node = name,
-                "no cell of the base station serves the network of the tenants {tenants}, which have no UE of it; it serves {}. Correct \
-                 `plmn` and `s_nssais` of their [[tenant]], or have the base station broadcast their networks",
-                networks.text()
+                "the base station reports no events of UEs: tenants do not see any UE of it; let it offer the RRC service model"
             );
         }
-        let mut virtual_nodes = Vec::new();
-        for (tenant, agreement) in sla.tenants.iter().enumerate() {
-            let functions = definitions.iter().map(|(definition, model)| {
-                let function = VirtualFunction::new(shared.clone(), tenant, definition.clone(), *model);
-                Box::new(function) as Box<dyn ferric::agent::RanFunction + Send>
-            });
-            let config = NodeConfig {
-                version: Some(node.version),
-                about: format!("virtual node of {}, {:.0} % of {name}", agreement.name, 100.0 * agreement.share),
-                controller_path: path.clone(),
-                ..NodeConfig::new(virtual_id(node.global_id, agreement.plmn))
-            };
-            let handle = self.agents.add_node(config, functions.collect());
-            self.agents.add_controller(handle, agreement.ric.clone());
-            virtual_nodes.push(handle);
-        }
+        warn_of_tenants_without_ues(node, &sla, ric);
+        let virtual_node = |tenant: usize| {
+            sla.has_tenant(tenant)
+                .then(|| add_virtual_node(&mut self.agents, node, &shared, &offered, (self.instance, &sla, tenant)))
+        };
+        let virtual_nodes = (0..sla.tenants.len()).map(virtual_node).collect();
         for (id, model) in &functions {
             let mut event_trigger = Vec::new();
             let encoded = match model {
@@ -291,7 +262,11 @@ impl VirtualizationApp {
             if let Err(reason) = added
                 && ric.allows_line(node.id)
             {
-                warn!(node = name, function = id.0, "cannot subscribe: {reason}");
+                warn!(
+                    node = name,
+                    function = id.0,
+                    "cannot subscribe to UEs and slices, which tenants do not see: {reason}"
+                );
             }
         }
         let station = BaseStation {
@@ -309,61 +284,49 @@ impl VirtualizationApp {
 
     /// Replaces the agreements.
     fn replace_sla(&mut self, next: Sla, ric: &mut IappContext<'_>) {
+        let next = self.sla.succeeded_by(next);
         if next == *self.sla {
-            return info!("service level agreements: not changed");
+            return info!("service level agreements: the file has those that are in force");
         }
         log(&next);
-        let shares: Vec<(f64, f64)> =
-            self.sla.tenants.iter().zip(&next.tenants).map(|(a, b)| (a.share, b.share)).collect();
-        let only_shares = self.sla.tenants.len() == next.tenants.len()
-            && self.sla.tenants.iter().zip(&next.tenants).all(|(a, b)| Tenant { share: b.share, ..a.clone() } == *b);
+        let changes = Changes::between(&self.sla, &next);
         self.sla = Arc::new(next);
-        if !only_shares {
-            let nodes: Vec<Node> = ric.nodes().filter(|node| self.nodes.contains_key(&node.id)).cloned().collect();
-            for node in nodes {
-                // its subscriptions would be active beside the new ones
-                self.subscriptions.cancel_node(node.id, ric);
-                let mut left = Vec::new();
-                if let Some(station) = self.nodes.get(&node.id) {
-                    left = station.shared.lock().tenants.iter_mut().map(|of| std::mem::take(&mut of.tc)).collect();
-                    let tenants = 0..station.virtual_nodes.len();
-                    tenants.for_each(|tenant| self.controls.renew_policies(node.id, station, tenant, true, ric));
-                }
-                self.remove_virtual_nodes(node.id, ric);
-                self.add_node(&node, ric);
-                if let Some(station) = self.nodes.get_mut(&node.id) {
-                    left.into_iter().for_each(|map| station.tc.add_orphan(map));
-                    observe_tc(node.id, station, &mut self.subscriptions, ric);
+        let nodes: Vec<Node> = ric.nodes().filter(|node| self.nodes.contains_key(&node.id)).cloned().collect();
+        for node in &nodes {
+            let Some(station) = self.nodes.get_mut(&node.id) else { continue };
+            for tenant in &changes.removed {
+                self.controls.remove_tenant(node.id, station, *tenant, ric);
+                self.subscriptions.remove(node.id, |known| known.tenant == *tenant, ric);
+                if let Some(handle) = station.virtual_nodes[*tenant].take() {
+                    self.agents.remove_node(handle);
                 }
             }
-            return;
-        }
-        // what shrinks goes first: the sum never exceeds the cell
-        let mut order: Vec<usize> = (0..shares.len()).filter(|at| shares[*at].0 != shares[*at].1).collect();
-        order.sort_by(|a, b| (shares[*a].1 - shares[*a].0).total_cmp(&(shares[*b].1 - shares[*b].0)));
-        for (id, node) in &mut self.nodes {
-            let mut shared = node.shared.lock();
-            shared.sla = self.sla.clone();
-            for at in &order {
-                shared.tenants[*at].part.share = shares[*at].1;
+            station.replace_sla(&self.sla, &changes);
+            if !changes.added.is_empty() {
+                warn_of_tenants_without_ues(node, &self.sla, ric);
             }
-            drop(shared);
-            order.iter().for_each(|at| node.slices.refresh(*at));
-            order.iter().for_each(|at| self.controls.renew_policies(*id, node, *at, false, ric));
-            advance(*id, node, ric);
+            let offered = offered(node);
+            for tenant in &changes.added {
+                let of = (self.instance, &*self.sla, *tenant);
+                let handle = add_virtual_node(&mut self.agents, node, &station.shared, &offered, of);
+                station.virtual_nodes[*tenant] = Some(handle);
+            }
+            for tenant in &changes.resized {
+                self.controls.renew_policies(node.id, station, *tenant, false, ric);
+            }
+            advance(node.id, station, ric);
+            observe_tc(node.id, station, &mut self.subscriptions, ric);
+            tc::advance(node.id, station, ric);
         }
+        ric.call_after_reading();
     }
 
     /// Removes a base station that is lost, and its virtual nodes.
     fn remove_node(&mut self, id: NodeId, ric: &mut IappContext<'_>) {
         self.subscriptions.forget_node(id);
-        self.remove_virtual_nodes(id, ric);
-    }
-
-    fn remove_virtual_nodes(&mut self, id: NodeId, ric: &mut IappContext<'_>) {
         self.controls.forget_node(id);
         let Some(node) = self.nodes.remove(&id) else { return };
-        node.virtual_nodes.into_iter().for_each(|handle| self.agents.remove_node(handle));
+        node.virtual_nodes.into_iter().flatten().for_each(|handle| self.agents.remove_node(handle));
         ric.call_after_reading();
     }
 
@@ -426,8 +389,7 @@ impl VirtualizationApp {
             tc::advance(*id, node, ric);
             return ric.call_after_reading();
         }
-        let is_of = |node: &BaseStation| node.slices.running.as_ref().is_some_and(|run| run.ticket == ticket);
-        if let Some((id, node)) = self.nodes.iter_mut().find(|(_, node)| is_of(node)) {
+        if let Some((id, node)) = self.nodes.iter_mut().find(|(_, node)| node.slices.is_awaited(ticket)) {
             let id = *id;
             step_done(node, outcome, ric.allows_line(id));
             advance(id, node, ric);
@@ -463,7 +425,11 @@ fn observe_tc(id: NodeId, node: &mut BaseStation, subscriptions: &mut Subscripti
         Ok(_) => node.tc.is_subscribed = true,
         Err(reason) if ric.allows_line(id) => {
             let name = &node.shared.lock().name;
-            warn!(node = name, function = function.0, "cannot subscribe: {reason}");
+            warn!(
+                node = name,
+                function = function.0,
+                "cannot subscribe to the state of TC, which tenants cannot change: {reason}"
+            );
         }
         Err(_) => {}
     }
@@ -479,10 +445,12 @@ fn subscribe(
     ric: &mut IappContext<'_>,
 ) {
     let (tenant, key) = (subscriber.tenant, subscriber.key);
-    let result = Share::of(node.virtual_nodes.len()).check(&subscriptions.usage_of(id, tenant), &spec).and_then(|()| {
-        let added = subscriptions.add(id, function, spec, Some(subscriber.clone()), ric);
-        added.map(|admission| admission.map(|admission| subscriber.admission(&admission)))
-    });
+    let result = Share::of(node.virtual_nodes.iter().flatten().count())
+        .check(&subscriptions.usage_of(id, tenant), &spec)
+        .and_then(|()| {
+            let added = subscriptions.add(id, function, spec, Some(subscriber.clone()), ric);
+            added.map(|admission| admission.map(|admission| subscriber.admission(&admission)))
+        });
     match result {
         // the base station answers
         Ok(None) => {}
@@ -497,12 +465,68 @@ fn subscribe(
             if ric.allows_line(id) {
                 let shared = node.shared.lock();
                 let (node, tenant) = (&shared.name, &shared.sla.tenants[tenant].name);
-                warn!(node, tenant, "cannot subscribe for a tenant: {reason}");
+                let function = function.0;
+                warn!(node, function, tenant, "a subscription of a tenant is refused: {reason}");
             }
             let cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
             node.send(tenant, function, Outgoing::Subscribed { key, answer: Err(cause) });
         }
     }
+}
+
+/// Logs the tenants whose network a base station does not serve.
+fn warn_of_tenants_without_ues(node: &Node, sla: &Sla, ric: &mut IappContext<'_>) {
+    let networks = Networks::of(node);
+    if let Some(tenants) = networks.without_ues(sla)
+        && ric.allows_line(node.id)
+    {
+        warn!(
+            node = %node.global_id,
+            "no cell of the base station serves the network of the tenants {tenants}, which have no UE of it; it serves {}. Correct \
+             `plmn` and `s_nssais` of their [[tenant]], or have the base station broadcast their networks",
+            networks.text()
+        );
+    }
+}
+
+/// The functions of a base station that tenants have.
+fn offered(node: &Node) -> Vec<(Function, Offered)> {
+    let offered = node.functions.iter().filter_map(|function| {
+        let model = Offered::of(function)?;
+        let definition = match &model {
+            Offered::Kpm(detection) => kpm::offered_definition(detection, &function.definition).ok()?,
+            Offered::Rc(detection) => rc::offered_definition(detection, &function.definition).ok()?,
+            Offered::Ccc => ccc::offered_definition(&function.definition).ok()?,
+            _ => function.definition.to_vec(),
+        };
+        let (id, revision, oid) = (function.id, function.revision, function.oid.to_string());
+        Some((Function { id, revision, definition, oid }, model))
+    });
+    offered.collect()
+}
+
+/// Adds the virtual node of a tenant for a base station.
+fn add_virtual_node(
+    agents: &mut SendAgentLoop,
+    node: &Node,
+    shared: &SharedNode,
+    offered: &[(Function, Offered)],
+    (instance, sla, tenant): (ControllerInstance, &Sla, usize),
+) -> NodeHandle {
+    let agreement = &sla.tenants[tenant];
+    let functions = offered.iter().map(|(definition, model)| {
+        let function = VirtualFunction::new(shared.clone(), tenant, definition.clone(), *model);
+        Box::new(function) as Box<dyn ferric::agent::RanFunction + Send>
+    });
+    let config = NodeConfig {
+        version: Some(node.version),
+        about: format!("virtual node of {}, {:.0} % of {}", agreement.name, 100.0 * agreement.share, node.global_id),
+        controller_path: node.components.controller_path().with(instance, &node.global_id),
+        ..NodeConfig::new(virtual_id(node.global_id, agreement.plmn))
+    };
+    let handle = agents.add_node(config, functions.collect());
+    agents.add_controller(handle, agreement.ric.clone());
+    handle
 }
 
 /// The global id of a virtual node: the base station in the tenant's network.

@@ -56,7 +56,12 @@ impl Controls {
                 if ric.allows_line(id) {
                     let shared = node.shared.lock();
                     let (name, tenant) = (&shared.name, &shared.sla.tenants[tenant].name);
-                    warn!(node = name, tenant, "cannot pass a control on: {misuse}");
+                    warn!(
+                        node = name,
+                        function = function.0,
+                        tenant,
+                        "a control of a tenant is refused: cannot pass it on: {misuse}"
+                    );
                 }
                 if effect != Effect::None {
                     node.shared.lock().tenants[tenant].has_pending_policies = false;
@@ -107,11 +112,35 @@ impl Controls {
                     if ric.allows_line(id) {
                         let shared = node.shared.lock();
                         let (name, tenant) = (&shared.name, &shared.sla.tenants[tenant].name);
-                        warn!(node = name, tenant, "cannot change the RRM policies of a tenant: {reason}");
+                        warn!(
+                            node = name,
+                            function = function.0,
+                            tenant,
+                            "the RRM policies of a tenant stay as they were: cannot send the control: {reason}; replace its \
+                             share again"
+                        );
                     }
                 }
             }
         }
+    }
+
+    /// Undoes the RRM policies of a tenant that is gone, and forgets its other controls.
+    pub fn remove_tenant(&mut self, id: NodeId, node: &BaseStation, tenant: usize, ric: &mut IappContext<'_>) {
+        self.0.retain(|_, pending| {
+            if (pending.node, pending.tenant) != (id, tenant) {
+                return true;
+            }
+            // what the base station is still to execute is undone too
+            let state = &mut node.shared.lock().tenants[tenant];
+            match std::mem::replace(&mut pending.effect, Effect::None) {
+                Effect::Policies(policies) => state.policies = policies,
+                Effect::CellPolicies(policies) => state.cell_policies = policies,
+                Effect::None => {}
+            }
+            false
+        });
+        self.renew_policies(id, node, tenant, true, ric);
     }
 
     /// Forgets the controls of a base station that is lost.
@@ -152,7 +181,13 @@ impl Controls {
             }
             if !is_executed && controller.is_none() && may_log {
                 let (name, tenant) = (&shared.name, &shared.sla.tenants[tenant].name);
-                warn!(node = name, tenant, "the base station does not take the RRM policies of a tenant: {outcome}");
+                warn!(
+                    node = name,
+                    function = function.0,
+                    tenant,
+                    "the RRM policies of a tenant stay as they were: the base station refuses them: {outcome}; replace its \
+                     share again"
+                );
             }
         }
         let Some((controller, request)) = controller else { return };

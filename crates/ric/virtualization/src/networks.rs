@@ -74,7 +74,8 @@ impl Networks {
 
     /// The tenants that have no UE here, in words; `None` if each may have some, or the base station declares nothing.
     pub fn without_ues(&self, sla: &Sla) -> Option<String> {
-        let none = sla.tenants.iter().filter(|tenant| !self.0.is_empty() && !self.serve(tenant));
+        let tenants = sla.tenants.iter().filter(|tenant| !tenant.is_vacant());
+        let none = tenants.filter(|tenant| !self.0.is_empty() && !self.serve(tenant));
         let texts = none.map(|tenant| match &tenant.s_nssais[..] {
             [] => format!("{} ({})", tenant.name, tenant.plmn),
             slices => {

@@ -143,18 +143,7 @@ pub(crate) struct NodeState {
 impl NodeState {
     /// A base station without UEs.
     pub fn new(name: String, plmn: PlmnIdentity, sla: Arc<Sla>) -> Self {
-        let tenants = sla.tenants.iter().enumerate().map(|(at, tenant)| TenantState {
-            part: Part { share: tenant.share, tenant: at as u32 },
-            slices: VirtualSlices::default(),
-            tc: TcMap::default(),
-            policies: Policies::default(),
-            cell_policies: CellPolicies::default(),
-            has_pending_policies: false,
-            inserts: PendingInserts::default(),
-            outbox: Outbox::default(),
-            subscriptions: 0,
-            controls: 0,
-        });
+        let tenants = (0..sla.tenants.len()).map(|at| TenantState::new(&sla, at));
         NodeState {
             name,
             plmn,
@@ -206,6 +195,24 @@ pub(crate) struct TenantState {
     pub subscriptions: usize,
     /// Controls without an answer.
     pub controls: usize,
+}
+
+impl TenantState {
+    /// What a tenant has at the begin.
+    pub fn new(sla: &Sla, tenant: usize) -> Self {
+        TenantState {
+            part: Part { share: sla.tenants[tenant].share, tenant: tenant as u32 },
+            slices: VirtualSlices::default(),
+            tc: TcMap::default(),
+            policies: Policies::default(),
+            cell_policies: CellPolicies::default(),
+            has_pending_policies: false,
+            inserts: PendingInserts::default(),
+            outbox: Outbox::default(),
+            subscriptions: 0,
+            controls: 0,
+        }
+    }
 }
 
 /// What a tenant's function asks of the app.

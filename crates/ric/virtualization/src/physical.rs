@@ -154,15 +154,6 @@ impl Subscriptions {
         }
     }
 
-    /// Deletes all subscriptions to a node that is still connected.
-    pub fn cancel_node(&mut self, node: NodeId, ric: &mut IappContext<'_>) {
-        for subscription in self.by_node.get_mut(&node).into_iter().flatten() {
-            subscription.is_own = false;
-            subscription.subscribers.clear();
-        }
-        self.remove(node, |_| false, ric);
-    }
-
     /// Removes the subscriptions of a lost node.
     pub fn forget_node(&mut self, node: NodeId) {
         for subscription in self.by_node.remove(&node).into_iter().flatten() {

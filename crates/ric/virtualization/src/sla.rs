@@ -36,7 +36,7 @@ pub struct Tenant {
 /// The agreements of all tenants.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sla {
-    /// The tenants, in the order of the file. The order is that of their ranges of slice ids.
+    /// The tenants, in the order of the file, which is that of their ranges of slice ids when a controller starts.
     pub tenants: Vec<Tenant>,
 }
 
@@ -87,9 +87,54 @@ impl Sla {
         let tenants = self.tenants.iter().enumerate().filter(|(_, tenant)| tenant.has_subscriber(plmn, s_nssais));
         tenants.min_by_key(|(_, tenant)| tenant.s_nssais.is_empty()).map(|(at, _)| at)
     }
+
+    /// Returns the agreements `next` in the order in which a running controller has them: each tenant at the place that it has here, by
+    /// its name, and new ones at free places. Places without a tenant are left vacant.
+    pub(crate) fn succeeded_by(&self, next: Sla) -> Sla {
+        let mut places: Vec<Option<Tenant>> = vec![None; self.tenants.len()];
+        let (known, new): (Vec<Tenant>, Vec<Tenant>) =
+            next.tenants.into_iter().partition(|tenant| self.place(tenant).is_some());
+        for tenant in known {
+            let place = self.place(&tenant).expect("it is known");
+            places[place] = Some(tenant);
+        }
+        for tenant in new {
+            match places.iter().position(Option::is_none) {
+                Some(place) => places[place] = Some(tenant),
+                None => places.push(Some(tenant)),
+            }
+        }
+        let tenants = places
+            .into_iter()
+            .enumerate()
+            .map(|(place, tenant)| tenant.unwrap_or_else(|| self.tenants[place].vacated()));
+        Sla { tenants: tenants.collect() }
+    }
+
+    fn place(&self, tenant: &Tenant) -> Option<usize> {
+        self.tenants.iter().position(|known| known.name == tenant.name)
+    }
+
+    /// Whether there is a tenant at a place.
+    pub(crate) fn has_tenant(&self, place: usize) -> bool {
+        self.tenants.get(place).is_some_and(|tenant| !tenant.is_vacant())
+    }
 }
 
+/// A PLMN that no text names.
+const NO_PLMN: PlmnIdentity = PlmnIdentity([0xff; 3]);
+
 impl Tenant {
+    /// What stands at the place of a tenant that is gone.
+    fn vacated(&self) -> Tenant {
+        Tenant { name: String::new(), share: 0.0, plmn: NO_PLMN, s_nssais: Vec::new(), ric: self.ric.clone() }
+    }
+
+    /// Whether this is the place of a tenant that is gone: it has no subscribers and no share.
+    pub(crate) fn is_vacant(&self) -> bool {
+        self.name.is_empty()
+    }
+
     /// Whether a UE may belong to both.
     fn overlaps(&self, other: &Tenant) -> bool {
         let share_slice = || self.s_nssais.iter().any(|slice| other.s_nssais.contains(slice));
@@ -101,7 +146,9 @@ impl Tenant {
 
     /// Whether a UE with this PLMN and these network slices is a subscriber.
     fn has_subscriber(&self, plmn: PlmnIdentity, s_nssais: &[SNssai]) -> bool {
-        self.plmn == plmn && (self.s_nssais.is_empty() || s_nssais.iter().any(|slice| self.s_nssais.contains(slice)))
+        !self.is_vacant()
+            && self.plmn == plmn
+            && (self.s_nssais.is_empty() || s_nssais.iter().any(|slice| self.s_nssais.contains(slice)))
     }
 }
 
@@ -124,6 +171,29 @@ fn read_tenant(table: &Table<'_>) -> Result<Tenant, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tenants_keep_their_places_by_name() {
+        let sla = |names: &[&str]| {
+            let table = |(at, name): (usize, &&str)| {
+                format!(
+                    "[[tenant]]\nname = \"{name}\"\nshare_percent = 10\nplmn = \"0010{at}\"\nric = \"tcp://127.0.0.1:1\"\n"
+                )
+            };
+            Sla::parse(&names.iter().enumerate().map(table).collect::<String>()).unwrap()
+        };
+        let names = |sla: &Sla| sla.tenants.iter().map(|tenant| tenant.name.clone()).collect::<Vec<_>>();
+        let started = sla(&["a", "b", "c"]);
+        let without_a = started.succeeded_by(sla(&["c", "b"]));
+        assert_eq!(names(&without_a), ["", "b", "c"]);
+        assert!(!without_a.has_tenant(0) && without_a.has_tenant(2) && !without_a.has_tenant(3));
+        assert_eq!(without_a.tenants.iter().map(|tenant| tenant.share).sum::<f64>(), 0.2);
+        assert!(!without_a.tenants[0].has_subscriber(NO_PLMN, &[]));
+        // new ones have free places first
+        let with_more = without_a.succeeded_by(sla(&["e", "d", "c", "b"]));
+        assert_eq!(names(&with_more), ["e", "b", "c", "d"]);
+        assert_eq!(names(&with_more.succeeded_by(sla(&["a"]))), ["a", "", "", ""]);
+    }
 
     #[test]
     fn agreement_that_cannot_be_kept_is_refused_with_line_and_key() {

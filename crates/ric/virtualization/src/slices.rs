@@ -371,6 +371,15 @@ fn rest_slice(part: Part, share: f64) -> Slice<'static> {
 }
 
 impl PhysicalSlices {
+    /// Whether the slices of a direction take more than a share of the cell.
+    #[must_use]
+    pub fn exceeds(&self, share: f64) -> bool {
+        let total = |slices: &BTreeMap<u32, Slice<'static>>| -> f64 {
+            slices.values().map(|slice| self::share(slice).unwrap_or(0.0)).sum()
+        };
+        self.slices.iter().any(|slices| total(slices) > share + ROUNDING)
+    }
+
     /// Returns the controls that lead from here to `target`, in the order in which they are sent: what is removed or shrinks goes
     /// first, so that no step exceeds the cell.
     #[must_use]
@@ -432,4 +441,4 @@ impl PhysicalSlices {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

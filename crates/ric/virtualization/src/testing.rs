@@ -76,20 +76,30 @@ pub(crate) fn notify_with_address(
 fn notify_of(
     node: &mut NodeState,
     cell: u64,
-    (number, rnti): (u16, u16),
+    numbers: (u16, u16),
     plmn: PlmnIdentity,
     event: Event,
     address: Option<Ipv4Address>,
 ) -> Vec<Change> {
-    let notification = Notification {
+    let sla = node.sla.clone();
+    let cell = Cgi::NrCgi(NrCgi::new(A, cell));
+    node.ues.notified(&Notification { cell, ..event_of(numbers, plmn, event, address) }, &sla)
+}
+
+/// An event of a UE with a number in its UE ID, and an RNTI.
+pub(crate) fn event_of(
+    (number, rnti): (u16, u16),
+    plmn: PlmnIdentity,
+    event: Event,
+    address: Option<Ipv4Address>,
+) -> Notification<'static> {
+    Notification {
         event,
         ue_id: ue_id(number),
         rnti: RntiValue(rnti),
-        cell: Cgi::NrCgi(NrCgi::new(A, cell)),
+        cell: Cgi::NrCgi(NrCgi::new(A, 1)),
         plmn,
         s_nssais: Vec::new().into(),
         addresses: address.map(|address| vec![address].into()),
-    };
-    let sla = node.sla.clone();
-    node.ues.notified(&notification, &sla)
+    }
 }

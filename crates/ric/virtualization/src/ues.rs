@@ -21,7 +21,9 @@ impl Owners {
         page[usize::from(rnti) % PAGE].map(usize::from)
     }
 
-    fn set(&mut self, rnti: u16, tenant: Option<u8>) {
+    fn set(&mut self, rnti: u16, tenant: Option<usize>) {
+        // there are at most 64 tenants
+        let tenant = tenant.and_then(|tenant| u8::try_from(tenant).ok());
         let page = usize::from(rnti) / PAGE;
         if self.0.len() <= page {
             self.0.resize(page + 1, None);
@@ -165,9 +167,19 @@ impl Ues {
         let ues = self.by_rnti.get(&rnti).map_or(&[][..], Vec::as_slice);
         let first = ues.first().and_then(|ue| ue.tenant);
         let owner = first.filter(|tenant| ues.iter().all(|ue| ue.tenant == Some(*tenant)));
-        // there are at most 64 tenants
-        self.owners.set(rnti, owner.and_then(|tenant| u8::try_from(tenant).ok()));
+        self.owners.set(rnti, owner);
         owner
+    }
+
+    /// Finds the tenant of each UE in new agreements.
+    pub fn reassign(&mut self, sla: &Sla) {
+        for ue in self.by_rnti.values_mut().flatten() {
+            ue.tenant = sla.tenant_of(ue.notification.plmn, &ue.notification.s_nssais);
+        }
+        let rntis: Vec<u16> = self.by_rnti.keys().copied().collect();
+        for rnti in rntis {
+            self.update_owner(rnti);
+        }
     }
 }
 

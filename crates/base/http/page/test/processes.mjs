@@ -56,7 +56,7 @@ async function withAddresses(child) {
   await new Promise((done, fail) => {
     child.stdout.on("data", (piece) => {
       text += piece;
-      for (const [, name, url] of text.matchAll(/^(e2|xapp|rest|rnis|page)=(\S+)$/gm)) addresses[name] = url;
+      for (const [, name, url] of text.matchAll(/^(e2|xapp|oran-rest|rest|rnis|page)=(\S+)$/gm)) addresses[name] = url;
       if (addresses.page) done();
     });
     child.on("exit", () => fail(new Error(`the program has ended: ${child.log}`)));
@@ -65,7 +65,7 @@ async function withAddresses(child) {
   return Object.assign(child, { rest: addresses.page.replace(/\/$/, "") }, addresses);
 }
 
-/** Starts a RIC. Returns it with its addresses: `e2`, `xapp` and `rest`. */
+/** Starts a RIC. Returns it with its addresses: `e2`, `xapp`, `rest`, and `oran-rest` if there is one. */
 export function startRic({ e2 = "tcp://127.0.0.1:0", xapp = "tcp://127.0.0.1:0", rest = "127.0.0.1:0", args = [] } = {}) {
   return withAddresses(start(["ric", "--e2", e2, "--xapp", xapp, "--rest", rest, ...args]));
 }

@@ -12,6 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
+use super::ClientCertificates;
 use crate::FileStamp;
 
 /// The most certificates read from one file; the rest is ignored.
@@ -152,6 +153,8 @@ struct Loaded {
 pub(super) struct Credentials {
     pub client: Arc<ClientConfig>,
     pub server: Arc<ServerConfig>,
+    /// For clients that may come without a certificate.
+    pub open_server: Arc<ServerConfig>,
 }
 
 impl TlsFiles {
@@ -233,9 +236,10 @@ impl Credentials {
     fn load(files: &TlsFiles) -> Result<Credentials, TlsFileError> {
         let roots = roots(&files.ca)?;
         let own = Own::read(&files.certificate, &files.key)?;
-        let server = server(&own, Some(roots.clone()))?;
+        let open_server = server(&own, Some(roots.clone()), ClientCertificates::Optional)?;
+        let server = server(&own, Some(roots.clone()), ClientCertificates::Required)?;
         let client = client(Some(&own), roots)?;
-        Ok(Credentials { client: Arc::new(client), server: Arc::new(server) })
+        Ok(Credentials { client: Arc::new(client), server: Arc::new(server), open_server: Arc::new(open_server) })
     }
 }
 
@@ -258,7 +262,7 @@ impl TlsServerFiles {
     /// [`TlsFileError`] names the file and states the remedy.
     pub fn load(&self) -> Result<ServerConfig, TlsFileError> {
         let roots = self.client_ca.as_deref().map(roots).transpose()?;
-        server(&Own::read(&self.certificate, &self.key)?, roots)
+        server(&Own::read(&self.certificate, &self.key)?, roots, ClientCertificates::Required)
     }
 
     /// Returns the paths of all configured files.
@@ -340,19 +344,26 @@ fn client(own: Option<&Own<'_>>, roots: Arc<RootCertStore>) -> Result<ClientConf
     Ok(client)
 }
 
-/// Creates the configuration of a server; with `roots`, clients must present a certificate signed by one of them.
-fn server(own: &Own<'_>, roots: Option<Arc<RootCertStore>>) -> Result<ServerConfig, TlsFileError> {
+/// Creates the configuration of a server; with `roots`, a certificate of a client must be signed by one of them.
+fn server(
+    own: &Own<'_>,
+    roots: Option<Arc<RootCertStore>>,
+    of_clients: ClientCertificates,
+) -> Result<ServerConfig, TlsFileError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("ring has algorithms for TLS 1.3");
     let builder = match roots {
         None => builder.with_no_client_auth(),
-        Some(roots) => builder.with_client_cert_verifier(
-            WebPkiClientVerifier::builder_with_provider(roots, provider)
-                .build()
-                .expect("there is a CA, and no revocation list"),
-        ),
+        Some(roots) => {
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider);
+            let verifier = match of_clients {
+                ClientCertificates::Required => verifier,
+                ClientCertificates::Optional => verifier.allow_unauthenticated(),
+            };
+            builder.with_client_cert_verifier(verifier.build().expect("there is a CA, and no revocation list"))
+        }
     };
     let mut server =
         builder.with_single_cert(own.chain.clone(), own.key.clone_key()).map_err(|source| own.fault(source))?;

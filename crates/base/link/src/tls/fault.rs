@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rustls::{AlertDescription, CertificateError, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, InvalidMessage, PeerIncompatible};
 
 /// The cause of a failed TLS connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub enum TlsFault {
     WrongUse,
     /// The peer rejected our certificate with an alert.
     Refused(AlertDescription),
+    /// The peer has no version of TLS that we have: TLS 1.3.
+    Version,
     /// The peer does not use TLS.
     NotTls,
     /// The peer closed during the handshake.
@@ -49,6 +51,8 @@ impl From<rustls::Error> for TlsFault {
             }
             rustls::Error::AlertReceived(alert) if is_about_certificate(alert) => TlsFault::Refused(alert),
             rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => TlsFault::NotTls,
+            rustls::Error::PeerIncompatible(PeerIncompatible::SupportedVersionsExtensionRequired)
+            | rustls::Error::AlertReceived(AlertDescription::ProtocolVersion) => TlsFault::Version,
             other => TlsFault::Protocol(other),
         }
     }
@@ -94,6 +98,7 @@ impl fmt::Display for TlsFault {
             }
             TlsFault::Refused(Alert::CertificateRequired) => "the peer requires a certificate from us; configure one",
             TlsFault::Refused(alert) => return write!(f, "the peer rejects our certificate ({alert:?})"),
+            TlsFault::Version => "the peer has no TLS 1.3, which is required; update the peer, or allow it there",
             TlsFault::NotTls => "the peer does not use TLS; configure a tls:// address at the peer too",
             TlsFault::Unfinished => "the peer closed in the middle of the handshake; see the log of the peer",
             TlsFault::Protocol(error) => return write!(f, "{error}"),

@@ -24,7 +24,7 @@ const ENTRIES: &str = "{ferric-xapps},entries";
 const VERSION_KEY: &str = "{ferric-xapps},version";
 
 /// Writes an entry as another RIC does.
-fn share(redis: &Redis, key: &str, content: &str) {
+pub fn share(redis: &Redis, key: &str, content: &str) {
     let script = "local v = redis.call('INCR', KEYS[2]); redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
         redis.call('ZADD', KEYS[3], v, ARGV[1]); return 1";
     let words = ["EVAL", script, "3", ENTRIES, VERSION_KEY, "{ferric-xapps},changed", key, content];
@@ -39,16 +39,16 @@ fn requests(redis: &Redis) -> usize {
 const TIME_TO_LIVE: Duration = Duration::from_millis(1500);
 
 /// A RIC of a group.
-struct Member {
+pub struct Member {
     name: String,
     ric: TestRic,
-    rmr: SocketAddr,
+    pub rmr: SocketAddr,
     rest: Service,
     rights: RmrRightsHandle,
 }
 
 impl Member {
-    fn start(redis: &Redis, number: usize) -> Member {
+    pub fn start(redis: &Redis, number: usize) -> Member {
         Member::with_routes(redis, number, Vec::new())
     }
 
@@ -295,52 +295,36 @@ fn rights_by_rest_are_those_of_each_ric() {
 }
 
 #[test]
-fn controls_that_are_passed_on_count_in_the_quota() {
-    /// Controls of a burst, of which 1 MiB at most may wait.
-    const BURST: usize = 1700;
+fn alarm_of_a_lost_node_is_cleared_when_another_ric_serves_it() {
     let Some(redis) = Redis::start(&[]) else { return };
     let member = Member::start(&redis, 0);
-    // a RIC that has a node and does not answer
-    let other = Xapp::new();
-    share(&redis, "ric/other", &json!({ "rmr": format!("127.0.0.1:{}", other.rmr_port()) }).to_string());
-    let of_node = json!({ "ric": "other", "e2ap": 2, "identity": {}, "info": {} });
-    share(&redis, &format!("node/{NODE}"), &of_node.to_string());
-    let mut ric = other.accept();
-    let octets = |ack| control_request(3, b"h", &[0; 700], ack);
-    let mut connection = Connection::open(member.rmr);
-    eventually("the RIC has the node", || {
-        connection.send(&header(MessageType::CONTROL_REQUEST, "127.0.0.1:8"), &octets(RicControlAckRequest::NoAck));
-        connection.receive_within(Duration::from_millis(50)).is_none()
-    });
-    ric.await_silence();
-    // sends a burst, and returns how many the other RIC has received; the xApp has a refusal for each other one
-    let mut burst = |connection: &mut Connection, ack| {
-        // the rate has a burst of one second
-        std::thread::sleep(Duration::from_millis(1200));
-        let octets = octets(ack);
-        let is_control = |message: &Received| message.kind == MessageType::CONTROL_REQUEST;
-        std::thread::scope(|scope| {
-            let reading = scope.spawn(|| {
-                let received = std::iter::from_fn(|| ric.receive_within(3 * SILENCE)).filter(is_control);
-                received.count()
-            });
-            for _ in 0..BURST {
-                connection.send(&header(MessageType::CONTROL_REQUEST, "127.0.0.1:9"), &octets);
-            }
-            let passed_on = reading.join().unwrap();
-            let refused = std::iter::from_fn(|| connection.receive_within(SILENCE)).collect::<Vec<_>>();
-            assert!(refused.iter().all(|message| message.kind == MessageType::CONTROL_FAILURE));
-            assert_eq!(passed_on + refused.len(), BURST);
-            passed_on
+    let definition = json!({ "alarmId": 8006, "alarmText": "gNB lost", "eventType": "Communication error" });
+    member.rest.request("POST", "/ric/v1/alarms/define", json!({ "alarmdefinitions": [definition] })).expect(200);
+    let actions = |actions: &[&str]| {
+        member.rest.eventually("/ric/v1/alarms/history", |all| {
+            all.as_array().unwrap().iter().map(|one| one["AlarmAction"].as_str().unwrap()).eq(actions.iter().copied())
         })
     };
-    assert_eq!(burst(&mut connection, RicControlAckRequest::NoAck), BURST, "nothing waits");
-    let first = burst(&mut connection, RicControlAckRequest::Ack);
-    assert!((1000..BURST - 200).contains(&first), "{first} of {BURST}");
-    // what waits on a connection that has ended does not count
-    drop(connection);
-    let mut connection = Connection::open(member.rmr);
-    assert_eq!(burst(&mut connection, RicControlAckRequest::Ack), first);
+    let (key, path) = (format!("node/{NODE}"), format!("/v1/nodeb/{NODE}"));
+    let of_other = json!({ "ric": "other", "e2ap": 2, "identity": {}, "info": {} }).to_string();
+    let ran = TestRan::start(&member.ric.e2, ran_config());
+    member.rest.eventually(&path, |_| true);
+    drop(ran);
+    actions(&["RAISE"]);
+    share(&redis, &key, &of_other);
+    let history = actions(&["RAISE", "CLEAR"]);
+    assert_eq!(history[1]["identifyingInfo"], "gnb-00101-e00", "{history}");
+    // it has moved before its loss is noticed here
+    let ran = TestRan::start(&member.ric.e2, ran_config());
+    let is_own = || redis.command(&["HGET", ENTRIES, &key]).contains(&member.name);
+    eventually("the node is back", is_own);
+    share(&redis, &key, &of_other);
+    // the copy has it
+    std::thread::sleep(Duration::from_millis(500));
+    drop(ran);
+    member.ric.rest.eventually("/v1/nodes", |nodes| nodes["nodes"] == json!([]));
+    std::thread::sleep(Duration::from_millis(1500));
+    actions(&["RAISE", "CLEAR"]);
 }
 
 #[test]
@@ -468,8 +452,12 @@ fn redis_is_away_for(time: Duration) {
     let (mut connection, mut seen) = (xapp.accept(), HashSet::new());
     group.list(1);
     let line = format!("store={} map=\"ferric-xapps\"", redis.url());
-    let lines =
-        || log().lines().filter(|text| text.contains("cannot reach what RICs share") && text.contains(&line)).count();
+    let lines = || {
+        log()
+            .lines()
+            .filter(|text| text.contains("cannot reach the store of what RICs share") && text.contains(&line))
+            .count()
+    };
     let (before, begun) = (lines(), Instant::now());
     redis.kill();
     eventually("the RICs notice it", || lines() == before + 3);
@@ -514,9 +502,11 @@ fn policy_reaches_own_xapps_at_each_ric() {
     let rics: Vec<_> = (0..2).map(|number| Member::start(&redis, number)).collect();
     let line = format!("2 RICs share the nodes: {}, {}", rics[0].name, rics[1].name);
     eventually("the RICs know each other", || log().matches(&line).count() == 2);
-    let xapps: Vec<_> = rics
+    let addresses: Vec<_> = rics.iter().map(|member| member.ric.xapp.to_string()).collect();
+    // one at each RIC, and one at both
+    let xapps: Vec<_> = [&addresses[..1], &addresses[1..], &addresses[..]]
         .iter()
-        .map(|member| ferric::xapp::Ric::options().address(member.ric.xapp.to_string()).name("own").connect().unwrap())
+        .map(|addresses| ferric::xapp::Ric::options().addresses(*addresses).name("own").connect().unwrap())
         .collect();
     let mut streams: Vec<_> = xapps.iter().map(|xapp| xapp.a1_policies(20008).unwrap()).collect();
     let of_type = json!({ "name": "n", "description": "d", "policy_type_id": 20008, "create_schema": {} });

@@ -16,9 +16,9 @@ use crate::input::result;
 use crate::status::{FERRIC_NAME_OCTETS, Failure, ferric_error, guard, guard_real_time};
 use crate::wait::{Ending, deadline};
 
-/// The RIC is lost; the session connects again.
+/// The RIC is lost, of several the last one; the session connects again.
 pub const FERRIC_XAPP_EVENT_RIC_LOST: u32 = 1;
-/// The RIC is back.
+/// The RIC is back, of several one.
 pub const FERRIC_XAPP_EVENT_RIC_BACK: u32 = 2;
 /// A node has set up; also each one that is up when the stream begins.
 pub const FERRIC_XAPP_EVENT_NODE_UP: u32 = 3;
@@ -28,6 +28,9 @@ pub const FERRIC_XAPP_EVENT_NODE_LOST: u32 = 4;
 pub const FERRIC_XAPP_EVENT_REPORTS_DROPPED: u32 = 5;
 /// An event that this version of the header does not have.
 pub const FERRIC_XAPP_EVENT_OTHER: u32 = 6;
+/// A node is connected to another RIC of the session than before, after it was lost and has set up: streams go on with its reports from
+/// there, and those in between are missing.
+pub const FERRIC_XAPP_EVENT_NODE_MOVED: u32 = 7;
 
 /// A stream of events.
 #[derive(Clone, Copy)]
@@ -153,6 +156,7 @@ pub unsafe extern "C" fn ferric_xapp_events_read(
             Event::RicBack => (FERRIC_XAPP_EVENT_RIC_BACK, None, 0),
             Event::NodeUp(node) => (FERRIC_XAPP_EVENT_NODE_UP, Some(node), 0),
             Event::NodeLost(node) => (FERRIC_XAPP_EVENT_NODE_LOST, Some(node), 0),
+            Event::NodeMoved { node, .. } => (FERRIC_XAPP_EVENT_NODE_MOVED, Some(node), 0),
             Event::ReportsDropped(count) => (FERRIC_XAPP_EVENT_REPORTS_DROPPED, None, count),
             _ => (FERRIC_XAPP_EVENT_OTHER, None, 0),
         };

@@ -25,7 +25,8 @@ pub struct ferric_xapp_config {
     pub size: u32,
     /// How long to wait for a RIC that does not listen yet, in milliseconds; 0 stands for 30,000.
     pub connect_timeout_ms: u32,
-    /// The address of the RIC for xApps; NULL: the variable FERRIC_RIC, or "tcp://127.0.0.1:36423".
+    /// The address of the RIC for xApps, or the addresses of several RICs that share nodes, with spaces in between (docs/several-rics.md);
+    /// NULL: the variable FERRIC_RIC, or "tcp://127.0.0.1:36423".
     pub ric: *const c_char,
     /// The name of the xApp in the log of the RIC, 1 to 64 octets; NULL: the name of the program.
     pub name: *const c_char,
@@ -161,8 +162,8 @@ pub unsafe extern "C" fn ferric_xapp_connect(
             };
             options = options.timeout(milliseconds(config.connect_timeout_ms, "connect_timeout_ms", 30_000)?);
             deadline = Some(milliseconds(config.deadline_ms, "deadline_ms", 10_000)?);
-            if let Some(ric) = ric {
-                options = options.address(ric);
+            if let Some(ric) = ric.filter(|ric| !ric.is_empty()) {
+                options = options.addresses(ric.split_whitespace());
             }
             if let Some(name) = name {
                 options = options.name(name);

@@ -44,15 +44,21 @@ pub struct Amount {
 pub struct TargetUe {
     /// As the programs name it: `ue amf:7`.
     pub text: String,
-    /// All that the control says of it.
+    /// What the control says of it.
     pub names: Vec<UeName>,
+    /// Whether it says more than that.
+    pub has_more_names: bool,
 }
 
 impl TargetUe {
     /// The UE of a UE ID.
     #[must_use]
     pub fn of(ue: &UeId<'_>) -> Self {
-        TargetUe { text: format!("ue {}", e2sm::ue_name(ue)), names: UeName::all_of(ue) }
+        TargetUe {
+            text: format!("ue {}", e2sm::ue_name(ue)),
+            names: UeName::all_of(ue),
+            has_more_names: UeName::are_cut(ue),
+        }
     }
 
     /// The text of a UE by one of its names, as controls have it; `None` for a name that no UE ID begins with.

@@ -29,7 +29,7 @@ pub(super) fn walk(wire: Wire, header: &[u8], message: &[u8], visit: Visit<'_>) 
         ControlMessage::Associate(ues) => {
             for ue in ues.iter() {
                 let names = vec![UeName::Rnti { rnti: ue.rnti, cell: None }];
-                let ue = Some(Arc::new(TargetUe { text: format!("rnti {}", ue.rnti), names }));
+                let ue = Some(Arc::new(TargetUe { text: format!("rnti {}", ue.rnti), names, has_more_names: false }));
                 let parameter = "slice/association".to_owned();
                 visit(Setting { parameter, ue, scope: String::new(), amount: None });
             }

@@ -50,6 +50,9 @@ impl GrantLimits {
         if self.has_all_ues() {
             return true;
         }
+        if target.has_more_names {
+            return false;
+        }
         let Some(ue) = target.names.iter().find_map(|name| ran.find_ue(node.id, name)) else {
             let name_of_node = node.global_id.to_string();
             let is_listed = |name: &UeName| self.ues.iter().flatten().any(|ue| ue.is(name, &name_of_node));

@@ -90,6 +90,20 @@ impl UeName {
         names
     }
 
+    /// Whether a UE ID has more names than are read.
+    #[cfg(feature = "content")]
+    pub(crate) fn are_cut(ue_id: &UeId<'_>) -> bool {
+        let (f1ap, e1ap) = match ue_id {
+            UeId::Gnb(id) => {
+                let f1ap = id.gnb_cu_ue_f1ap_id_list.as_ref().map_or(0, |list| list.len());
+                (f1ap, id.gnb_cu_cp_ue_e1ap_id_list.as_ref().map_or(0, |list| list.len()))
+            }
+            UeId::EnGnb(id) => (0, id.gnb_cu_cp_ue_e1ap_id_list.as_ref().map_or(0, |list| list.len())),
+            _ => (0, 0),
+        };
+        f1ap > MAX_F1AP_IDS || e1ap > MAX_E1AP_IDS
+    }
+
     /// Returns the UE ID for a node, with all names that its kind contains; `None` if its mandatory one is unknown. A DU and a
     /// CU-UP have one name of a UE: the smallest number.
     #[must_use]

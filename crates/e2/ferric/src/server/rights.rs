@@ -147,13 +147,13 @@ impl Server {
     fn close_for_rights(&mut self, now: Time, assoc: AssocId) -> bool {
         match peers::kind(assoc.0) {
             KIND_NODE => {
-                let is_moved = self.apps.workers.close(assoc).is_some();
-                if is_moved {
+                let follows_move = self.apps.workers.close(assoc).is_some();
+                if follows_move {
                     self.nodes.vacate(assoc);
                 }
                 let own = self.nodes.remove(&self.poll, assoc).map(Link::close);
                 self.controller.handle_close(now, assoc, CloseReason::NotAllowed);
-                is_moved || own.is_some()
+                follows_move || own.is_some()
             }
             KIND_E42 => {
                 let closed = self.apps.e42.peers.remove(&self.poll, assoc).map(Link::close);

@@ -308,6 +308,15 @@ impl Core {
         }
     }
 
+    /// Asks the RIC, or another one, for what streams of services are about. What was asked before has no answer.
+    pub(super) fn request_services(&mut self, commands: &mut Commands<'_>) {
+        // dropped replies tell the handles
+        self.ei_types.clear();
+        if !self.purposes().all(|purpose| purpose.request_service(commands)) {
+            self.handle_no_service();
+        }
+    }
+
     /// Handles that the RIC has no service for a message.
     pub(super) fn handle_no_service(&mut self) {
         self.ei_types.drain(..).for_each(|reply| reply.send(Err(no_service())));

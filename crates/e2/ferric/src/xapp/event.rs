@@ -11,14 +11,24 @@ use super::ric::Ric;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The RIC is lost; the session connects again.
+    /// The RIC is lost, of several the last one; the session connects again.
     RicLost,
-    /// The RIC is back.
+    /// The RIC is back, of several one.
     RicBack,
     /// A node has set up; also each one that is up when the feed begins.
     NodeUp(Arc<str>),
     /// A node is lost.
     NodeLost(Arc<str>),
+    /// A node is connected to another RIC than before, after its `NodeLost` and `NodeUp`: streams go on with its reports from there. What
+    /// it has reported in between is missing.
+    NodeMoved {
+        /// The node.
+        node: Arc<str>,
+        /// The address of the RIC before.
+        from: Arc<str>,
+        /// The address of the RIC now.
+        to: Arc<str>,
+    },
     /// The RIC has dropped reports, so many since the session began, because this session reads too slowly.
     ReportsDropped(u64),
 }

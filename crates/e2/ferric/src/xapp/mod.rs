@@ -92,8 +92,8 @@ pub use names::{CellId, NetworkSlice};
 #[cfg(feature = "xapp")]
 pub use quota::Quota;
 pub use raw::{
-    Commands, Indication, MAX_VERIFICATIONS, Reconnect, RequestEvent, TooManyVerifications, Verdict, Verification,
-    Xapp, XappConfig, XappEvent,
+    Commands, Indication, MAX_RICS, MAX_VERIFICATIONS, Reconnect, RequestEvent, TooManyVerifications, Verdict,
+    Verification, Xapp, XappConfig, XappEvent, XappGroup,
 };
 #[cfg(feature = "xapp")]
 pub use resolve::IntoName;

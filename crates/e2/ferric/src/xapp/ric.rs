@@ -15,12 +15,12 @@ use super::error::Error;
 use super::kpm::KpmRequest;
 use super::names::CellId;
 use super::node::NodeEntry;
-use super::raw::{Xapp, XappConfig};
+use super::raw::{MAX_RICS, Xapp, XappConfig, XappGroup};
 use super::resolve::{IntoName, name};
 use super::session::{self, Attempt, Reply, Session};
 use super::ue::Ue;
 
-/// The variable that names the RIC's address.
+/// The variable that names the addresses of RICs.
 const VARIABLE: &str = "FERRIC_RIC";
 /// How long `connect` waits for a RIC.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -42,16 +42,24 @@ pub(super) struct Handle {
 #[derive(Clone, Debug)]
 #[must_use = "`connect` opens the session"]
 pub struct RicOptions {
-    address: Option<String>,
+    addresses: Option<Vec<String>>,
     name: String,
     timeout: Duration,
     config: XappConfig,
 }
 
 impl RicOptions {
-    /// The RIC's address. Default: the variable `FERRIC_RIC`, or `tcp://127.0.0.1:36423`.
+    /// The RIC's address. Default: the variable `FERRIC_RIC`, which may have several with spaces in between, or
+    /// `tcp://127.0.0.1:36423`.
     pub fn address(mut self, address: impl Into<String>) -> Self {
-        self.address = Some(address.into());
+        self.addresses = Some(vec![address.into()]).filter(|address| !address[0].is_empty());
+        self
+    }
+
+    /// The addresses of several RICs that share E2 nodes, at most [`MAX_RICS`]. The session has the nodes of all, and follows a node to
+    /// another RIC: [`Ric::connect_all`].
+    pub fn addresses(mut self, addresses: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.addresses = Some(addresses.into_iter().map(Into::into).collect());
         self
     }
 
@@ -76,35 +84,58 @@ impl RicOptions {
     /// Opens the session.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::Connect`].
+    /// [`Error::Address`], [`Error::Connect`], [`Error::Invalid`].
     pub fn connect(self) -> Result<Ric, Error> {
-        let address = self.checked_address()?;
-        let session = Arc::new(Session::open(&address, &self.name, self.config, self.timeout)?);
+        let addresses = self.checked_addresses()?;
+        let session = Arc::new(Session::open(addresses, &self.name, self.config, self.timeout)?);
         Ok(Ric(Handle { session, deadline: DEADLINE, verify: None }))
     }
 
-    /// Opens a raw session instead, which the caller polls: for an xApp that encodes and decodes itself.
+    /// Opens a raw session with one RIC instead, which the caller polls: for an xApp that encodes and decodes itself.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::Connect`].
+    /// [`Error::Address`], [`Error::Connect`]; [`Error::Invalid`] with several addresses.
     pub fn connect_raw(self) -> Result<Xapp, Error> {
-        let address = self.checked_address()?;
+        let addresses = self.checked_addresses()?;
+        let [address] = &addresses[..] else {
+            return Err(Error::invalid("addresses", addresses.len(), "one address of a RIC"));
+        };
         let end = Instant::now() + self.timeout.min(MAX_CONNECT_TIMEOUT);
-        session::connect(&address, &self.name, &self.config, end)
+        session::connect(address, &self.name, &self.config, end)
             .map_err(|source| Error::Connect { address: address.to_string(), source: Arc::new(source) })
     }
 
-    /// The address, if the name is one too.
-    fn checked_address(&self) -> Result<Address, Error> {
-        let RicOptions { address, name, .. } = self;
-        let text = address.clone().or_else(|| std::env::var(VARIABLE).ok()).filter(|text| !text.is_empty());
-        let text = text.unwrap_or_else(|| format!("tcp://127.0.0.1:{}", crate::DEFAULT_XAPP_PORT));
-        let address = Address::from_url(&text, crate::DEFAULT_XAPP_PORT)
-            .map_err(|error| Error::Address { address: text, reason: error.to_string() })?;
+    /// As [`RicOptions::connect_raw`], with one RIC or several.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::Connect`], [`Error::Invalid`].
+    pub fn connect_raw_group(self) -> Result<XappGroup, Error> {
+        let addresses = self.checked_addresses()?;
+        XappGroup::connect(&addresses, &self.name, self.config, self.timeout)
+            .map_err(|source| Error::Connect { address: session::joined(&addresses), source: Arc::new(source) })
+    }
+
+    /// The addresses, if the name is one too.
+    fn checked_addresses(&self) -> Result<Vec<Address>, Error> {
+        let RicOptions { addresses, name, .. } = self;
+        let default = || {
+            let variable = std::env::var(VARIABLE).unwrap_or_default();
+            let texts: Vec<_> = variable.split_whitespace().map(str::to_owned).collect();
+            if texts.is_empty() { vec![format!("tcp://127.0.0.1:{}", crate::DEFAULT_XAPP_PORT)] } else { texts }
+        };
+        let texts = addresses.clone().unwrap_or_else(default);
+        if !(1..=MAX_RICS).contains(&texts.len()) {
+            return Err(Error::invalid("addresses", texts.len(), format!("1 to {MAX_RICS} addresses of RICs")));
+        }
+        let address = |text: String| {
+            Address::from_url(&text, crate::DEFAULT_XAPP_PORT)
+                .map_err(|error| Error::Address { address: text, reason: error.to_string() })
+        };
+        let addresses = texts.into_iter().map(address).collect::<Result<_, _>>()?;
         if name.is_empty() || name.len() > 64 {
             return Err(Error::invalid("name", name, "a name of 1 to 64 octets"));
         }
-        Ok(address)
+        Ok(addresses)
     }
 }
 
@@ -132,12 +163,23 @@ impl Ric {
         Ric::options().connect()
     }
 
+    /// Connects to several RICs that share E2 nodes (`docs/several-rics.md`), as one: their nodes are in one list, each once. A node that
+    /// moves to another RIC keeps its name, and controls go to the RIC that it is connected to. Its streams go on, with a mark:
+    /// [`Event::NodeMoved`](super::Event::NodeMoved), [`Record::follows_move`](super::Record::follows_move). Waits up to 30 s for one of
+    /// the RICs; one that is absent is tried again.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::Connect`], [`Error::Invalid`].
+    pub fn connect_all(addresses: impl IntoIterator<Item = impl Into<String>>) -> Result<Ric, Error> {
+        Ric::options().addresses(addresses).connect()
+    }
+
     /// How to connect, if not as [`Ric::connect`] does.
     pub fn options() -> RicOptions {
         let program = std::env::current_exe().ok();
         let name = program.as_ref().and_then(|path| path.file_stem()).and_then(|name| name.to_str());
         let name = name.map_or("xapp", |name| if name.len() > 64 { "xapp" } else { name });
-        RicOptions { address: None, name: name.to_owned(), timeout: CONNECT_TIMEOUT, config: XappConfig::default() }
+        RicOptions { addresses: None, name: name.to_owned(), timeout: CONNECT_TIMEOUT, config: XappConfig::default() }
     }
 
     /// The same session with another deadline of its verbs, and of those of the handles that it leads to. Default: 10 s.

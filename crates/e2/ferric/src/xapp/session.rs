@@ -12,7 +12,7 @@ use tracing::subscriber::NoSubscriber;
 
 use super::core::Core;
 use super::error::Error;
-use super::raw::{Commands, Xapp, XappConfig};
+use super::raw::{Commands, Xapp, XappConfig, XappEvent, XappGroup};
 use crate::StopHandle;
 use link::Address;
 
@@ -84,24 +84,23 @@ pub(super) struct Session {
 
 impl Session {
     /// Opens a session on a thread of its own. Waits for a RIC that does not listen yet until the time is over.
-    pub fn open(address: &Address, name: &str, config: XappConfig, timeout: Duration) -> Result<Session, Error> {
+    pub fn open(addresses: Vec<Address>, name: &str, config: XappConfig, timeout: Duration) -> Result<Session, Error> {
         let (send, receive) = sync_channel(1);
-        let (target, label) = (address.clone(), name.to_owned());
+        let (address, label) = (joined(&addresses), name.to_owned());
         // the session's lines go where those of the thread that opens it go
         let log = tracing::dispatcher::get_default(Dispatch::clone);
         let log = (!log.is::<NoSubscriber>()).then_some(log);
         let thread = std::thread::Builder::new().name("ferric-xapp".into()).spawn(move || {
             let _log = log.as_ref().map(tracing::dispatcher::set_default);
-            let end = Instant::now() + timeout;
-            match connect(&target, &label, &config, end) {
-                Ok(xapp) => begin(xapp, &send),
+            match Link::connect(&addresses, &label, config, timeout) {
+                Ok(link) => begin(link, &send),
                 Err(error) => drop(send.send(Err(error))),
             }
         });
-        let failed = |source| Error::Connect { address: address.to_string(), source: Arc::new(source) };
+        let failed = |source| Error::Connect { address: address.clone(), source: Arc::new(source) };
         let thread = thread.map_err(|source| failed(crate::Error::System { what: "thread of the session", source }))?;
         match receive.recv() {
-            Ok(Ok(shared)) => Ok(Session { shared, address: address.to_string(), thread: Mutex::new(Some(thread)) }),
+            Ok(Ok(shared)) => Ok(Session { shared, address, thread: Mutex::new(Some(thread)) }),
             Ok(Err(error)) => Err(failed(error)),
             Err(_) => Err(Error::Closed),
         }
@@ -189,6 +188,67 @@ fn wait<T>(
     }
 }
 
+/// The addresses as one text.
+pub(super) fn joined(addresses: &[Address]) -> String {
+    addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// The raw session: with one RIC, or with several.
+enum Link {
+    One(Box<Xapp>),
+    Group(Box<XappGroup>),
+}
+
+impl Link {
+    fn connect(addresses: &[Address], name: &str, config: XappConfig, timeout: Duration) -> Result<Self, crate::Error> {
+        match addresses {
+            [address] => {
+                connect(address, name, &config, Instant::now() + timeout).map(|xapp| Link::One(Box::new(xapp)))
+            }
+            several => XappGroup::connect(several, name, config, timeout).map(|group| Link::Group(Box::new(group))),
+        }
+    }
+
+    fn stop_handle(&self) -> StopHandle {
+        match self {
+            Link::One(xapp) => xapp.stop_handle(),
+            Link::Group(group) => group.stop_handle(),
+        }
+    }
+
+    fn address(&self) -> String {
+        match self {
+            Link::One(xapp) => xapp.address().to_string(),
+            Link::Group(group) => group.addresses(),
+        }
+    }
+
+    fn nodes(&self) -> usize {
+        match self {
+            Link::One(xapp) => xapp.nodes().count(),
+            Link::Group(group) => group.nodes().count(),
+        }
+    }
+
+    fn commands(&mut self) -> Commands<'_> {
+        match self {
+            Link::One(xapp) => xapp.commands(),
+            Link::Group(group) => group.commands(),
+        }
+    }
+
+    fn poll(
+        &mut self,
+        timeout: Option<Duration>,
+        handle: impl FnMut(XappEvent<'_>, &mut Commands<'_>),
+    ) -> Result<(), crate::Error> {
+        match self {
+            Link::One(xapp) => xapp.poll(timeout, handle),
+            Link::Group(group) => group.poll(timeout, handle),
+        }
+    }
+}
+
 /// Connects a raw session. Waits for a RIC that does not listen yet until `end`.
 pub(super) fn connect(address: &Address, name: &str, config: &XappConfig, end: Instant) -> Result<Xapp, crate::Error> {
     let mut is_waiting = false;
@@ -213,23 +273,23 @@ fn is_absent(error: &crate::Error) -> bool {
     }
 }
 
-fn begin(mut xapp: Xapp, ready: &SyncSender<Result<Arc<Shared>, crate::Error>>) {
+fn begin(mut link: Link, ready: &SyncSender<Result<Arc<Shared>, crate::Error>>) {
     let shared = Arc::new(Shared {
         jobs: Mutex::default(),
-        waker: xapp.stop_handle(),
+        waker: link.stop_handle(),
         is_ended: AtomicBool::new(false),
         process: std::process::id(),
     });
     let mut core = Core::new();
     let end = Instant::now() + ANNOUNCEMENT;
     loop {
-        let known = xapp.nodes().count();
-        if let Err(error) = xapp.poll(Some(ANNOUNCEMENT_PAUSE), |event, commands| core.handle(event, commands)) {
+        let known = link.nodes();
+        if let Err(error) = link.poll(Some(ANNOUNCEMENT_PAUSE), |event, commands| core.handle(event, commands)) {
             drop(ready.send(Err(error)));
             return;
         }
         // the first poll reports the nodes that came with the welcome
-        let is_quiet = xapp.nodes().count() == known && core.nodes().count() == known;
+        let is_quiet = link.nodes() == known && core.nodes().count() == known;
         if is_quiet || Instant::now() >= end {
             break;
         }
@@ -237,13 +297,13 @@ fn begin(mut xapp: Xapp, ready: &SyncSender<Result<Arc<Shared>, crate::Error>>) 
     if ready.send(Ok(Arc::clone(&shared))).is_err() {
         return;
     }
-    let result = std::panic::catch_unwind(AssertUnwindSafe(|| run(&mut xapp, &mut core, &shared)));
+    let result = std::panic::catch_unwind(AssertUnwindSafe(|| run(&mut link, &mut core, &shared)));
     shared.is_ended.store(true, Ordering::Release);
     let reason = match result {
         Ok(Ok(())) => None,
         Ok(Err(error)) => {
             tracing::warn!(%error, "the session with the RIC has ended");
-            Some(Error::Connect { address: xapp.address().to_string(), source: Arc::new(error) })
+            Some(Error::Connect { address: link.address(), source: Arc::new(error) })
         }
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -257,14 +317,14 @@ fn begin(mut xapp: Xapp, ready: &SyncSender<Result<Arc<Shared>, crate::Error>>) 
     drop(shared.take_jobs());
 }
 
-fn run(xapp: &mut Xapp, core: &mut Core, shared: &Shared) -> Result<(), crate::Error> {
+fn run(link: &mut Link, core: &mut Core, shared: &Shared) -> Result<(), crate::Error> {
     while !shared.waker.is_stopped() {
         for job in shared.take_jobs() {
-            job(core, &mut xapp.commands());
+            job(core, &mut link.commands());
         }
-        core.advance(&mut xapp.commands());
+        core.advance(&mut link.commands());
         let timeout = core.next_deadline().map(|at| at.saturating_duration_since(Instant::now()));
-        xapp.poll(timeout, |event, commands| core.handle(event, commands))?;
+        link.poll(timeout, |event, commands| core.handle(event, commands))?;
         core.notify_streams();
     }
     Ok(())

@@ -127,17 +127,17 @@ fn pdus_of_a_node_are_observed_until_the_watch_ends() {
     node.set_up(1);
     let mut xapp = Xapp::connect(&ric.xapp, "first", plain()).unwrap();
     // the node is on the loop of its xApp before the watch begins, and moves there after it
-    for is_moved_before in [true, false] {
+    for follows_move_before in [true, false] {
         let notes = Arc::new(Notes::default());
         let mut other = ric.node();
-        let number = if is_moved_before { 1 } else { 2 };
-        let peer = if is_moved_before {
+        let number = if follows_move_before { 1 } else { 2 };
+        let peer = if follows_move_before {
             &mut node
         } else {
             other.set_up(2);
             &mut other
         };
-        let routed = is_moved_before.then(|| subscribe(&mut xapp, peer, number));
+        let routed = follows_move_before.then(|| subscribe(&mut xapp, peer, number));
         orders.send(Order::Watch(Some(notes.clone()))).unwrap();
         wake(&ric);
         let (_, request_id, action) = routed.unwrap_or_else(|| subscribe(&mut xapp, peer, number));

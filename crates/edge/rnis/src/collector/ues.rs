@@ -107,9 +107,9 @@ impl Ues {
                 self.leaving.remove(&(at, key.to_owned()));
             }
             let is_same = record.identity.names == identity.names && record.identity.addresses == identity.addresses;
-            let is_moved = cell.is_some() && cell != record.state.cell;
+            let follows_move = cell.is_some() && cell != record.state.cell;
             record.scope = scope;
-            if !is_same || is_moved {
+            if !is_same || follows_move {
                 record.state.cell = cell.or(record.state.cell);
                 // a report of a part of a base station may have fewer names
                 let names = std::mem::take(&mut record.identity.names);

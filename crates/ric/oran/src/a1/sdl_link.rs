@@ -76,7 +76,7 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
             && let Err(error) = a1.handle_response(octets)
             && budget.allow(Host::Unknown)
         {
-            warn!("A1: an answer of an xApp is dropped: {error}");
+            warn!("A1: an answer of an xApp on the channel A1_POLICY_RESP is dropped: {error}; correct the xApp");
         }
     };
     let (weak, answers) = (a1.downgrade(), handle.clone());
@@ -89,7 +89,10 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
         // only this thread has it
         if rate.lock().unwrap_or_else(PoisonError::into_inner).take((), Instant::now()).is_err() {
             if log.allow(Host::Unknown) {
-                warn!("A1: a query of an xApp is dropped: xApps send more than {QUERIES_PER_SECOND} per second");
+                warn!(
+                    "A1: a query of an xApp on the channel A1_POLICY_QUERY is dropped: xApps send more than {QUERIES_PER_SECOND} per \
+                     second; let it ask once, when it starts"
+                );
             }
             return;
         }
@@ -100,9 +103,13 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
             return;
         }
         match result {
-            Err(error) => warn!("A1: a query of an xApp is dropped: {error}"),
-            Ok(_) => warn!(
-                "A1: a query of an xApp is not answered completely: too many changes of the shared data layer wait"
+            Err(error) => {
+                warn!("A1: a query of an xApp on the channel A1_POLICY_QUERY is dropped: {error}; correct the xApp");
+            }
+            Ok(count) => warn!(
+                "A1: the query of an xApp on the channel A1_POLICY_QUERY, for a type with {count} policies, is not answered \
+                 completely: {}; let the xApp ask again",
+                sdl::NO_ROOM
             ),
         }
     };
@@ -111,7 +118,10 @@ pub fn over_sdl(handle: &Handle, mut links: Vec<Box<dyn PolicyLink>>, log: LogBu
         if let Some(a1) = weak.upgrade()
             && !again.apply(a1.stored())
         {
-            warn!("A1: policies are not in the shared data layer, which was away: too many changes wait");
+            warn!(
+                "A1: policies are not restored in the shared data layer, which was away: {}, then create them again",
+                sdl::NO_ROOM
+            );
         }
     }));
     handle.observe(format!("{{{RESPONSES}}},A1_POLICY_RESP").into_bytes(), Box::new(of_responses));
@@ -162,7 +172,10 @@ fn restore(a1: &A1, handle: &Handle) {
         }
     };
     if let Err(error) = std::thread::Builder::new().name("a1-restore".to_owned()).spawn(read) {
-        warn!("A1: policies of an earlier run are not read, and none are accepted: cannot start a thread: {error}");
+        warn!(
+            "A1: policies of an earlier run are not read, and none are accepted: cannot start a thread: {error}; raise the limit of \
+             threads (ulimit -u, TasksMax), and restart the RIC"
+        );
     }
 }
 
@@ -179,7 +192,7 @@ fn restored(handle: &Handle) -> Policies {
         let restored = document.map(|document| policies.create_type(document.policy_type_id, document));
         if !matches!(restored, Some(Ok(()))) {
             warn!(
-                "A1: the policy type {} in the shared data layer is none: it is ignored",
+                "A1: the policy type {:?} in the shared data layer is ignored: it is no valid document of a type; create it again",
                 String::from_utf8_lossy(id)
             );
         }
@@ -192,7 +205,10 @@ fn restored(handle: &Handle) -> Policies {
             Some(((of_type, id), policy)) if policies.check(of_type, id, &policy).is_ok() => {
                 policies.put(of_type, id, policy);
             }
-            _ => warn!("A1: the policy {name} in the shared data layer is none: it is ignored"),
+            _ => warn!(
+                "A1: the policy {name:?} (TYPE.ID) in the shared data layer is ignored: its type is unknown, or it does not conform \
+                 to it; create it again"
+            ),
         }
     }
     policies

@@ -10,13 +10,14 @@
 
 use std::sync::Arc;
 
+use log_lines::escaped;
 use serde_json::Value;
 use tracing::warn;
 
 use super::messages::{HandlerStatus, Operation, PolicyRequest, PolicyResponse};
 use super::policies::PolicyType;
 use super::{A1, PolicyError, PolicyLink};
-use crate::group::{GroupConfig, RIC, SharedEntries};
+use crate::group::{GroupConfig, NO_ROOM, RIC, SharedEntries};
 
 const PREFIX: &str = "a1 ";
 
@@ -51,7 +52,8 @@ impl PolicyLink for SharedLink {
             status => self.0.put(&key, &serde_json::to_vec(&status).unwrap_or_default()),
         };
         if !is_shared {
-            warn!("A1: what {handler_id} says of policy `{policy_instance_id}` is not shared with other RICs");
+            let (handler, policy) = (escaped(handler_id), policy_instance_id);
+            warn!("A1: the status of policy `{policy}` by xApp `{handler}` is not shared with other RICs: {NO_ROOM}");
         }
     }
 }
@@ -74,7 +76,11 @@ pub fn follow_shared(a1: &A1, group: &GroupConfig) {
     let follow = move |key: &str| {
         let Some(a1) = weak.upgrade() else { return };
         if let Err(error) = a1.follow(key, of.get(key).as_deref()) {
-            warn!("A1: `{key}` of another RIC is ignored: {error}");
+            warn!(
+                "A1: the entry `{}` of another RIC is ignored: {error}; let all RICs have the same version of ferric, and create the \
+                 policy again",
+                escaped(key)
+            );
         }
     };
     entries.observe(PREFIX, Box::new(follow));

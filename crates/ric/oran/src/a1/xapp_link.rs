@@ -131,7 +131,11 @@ impl PolicyLink for XappLink {
 
     fn follow(&self, request: &PolicyRequest<'_>) {
         if !PolicyLink::deliver(self, request) {
-            warn!("A1: policy `{}` is lost for xApps: {MAX_OCTETS} octets wait already", request.policy_instance_id);
+            let (id, of_type) = (request.policy_instance_id, request.policy_type_id);
+            warn!(
+                "A1: policy `{id}` of type {of_type} is lost for all xApps of ferric's own link: {MAX_OCTETS} octets of policies wait \
+                 already; send it again"
+            );
         }
     }
 }

@@ -126,9 +126,9 @@ pub(super) struct RegisterRequest {
     /// Its version.
     #[serde(default)]
     pub app_version: Option<String>,
-    /// Where it serves its configuration by HTTP; it is not read.
-    #[serde(default, rename = "configPath")]
-    pub _config_path: Option<String>,
+    /// The path at its endpoint for HTTP where its configuration is read, if `config` has none.
+    #[serde(default)]
+    pub config_path: Option<String>,
     /// The name of the instance. Default: that of the xApp.
     #[serde(default)]
     pub app_instance_name: Option<String>,
@@ -136,7 +136,7 @@ pub(super) struct RegisterRequest {
     pub http_endpoint: String,
     /// Its endpoint for RMR: HOST:PORT.
     pub rmr_endpoint: String,
-    /// Its configuration, as JSON in a text. Without it, it has no routes.
+    /// Its configuration, as JSON in a text. Without it and `configPath`, it has no routes.
     #[serde(default)]
     pub config: Option<String>,
 }

@@ -44,7 +44,10 @@ impl Guard {
             .process_group(0)
             .spawn();
         if let Err(error) = &shell {
-            warn!("xApps would outlive a RIC that is killed: /bin/sh cannot be started: {error}");
+            warn!(
+                "xApps that the RIC has started would outlive it if it is killed: /bin/sh cannot be started: {error}; make it available, \
+                 and restart the RIC"
+            );
         }
         Guard(shell.ok())
     }
@@ -76,7 +79,10 @@ impl Guard {
     fn write(&mut self, line: &str) {
         let Some(stdin) = self.0.as_mut().and_then(|shell| shell.stdin.as_mut()) else { return };
         if let Err(error) = writeln!(stdin, "{line}") {
-            warn!("xApps would outlive a RIC that is killed: the shell that waits for it has ended: {error}");
+            warn!(
+                "xApps that the RIC has started would outlive it if it is killed: the shell that waits for that has ended: {error}; \
+                 restart the RIC"
+            );
             self.end();
         }
     }

@@ -5,7 +5,7 @@
 //! | resource | |
 //! |---|---|
 //! | `GET /ric/v1/health/alive`, `GET /ric/v1/health/ready` | 200 |
-//! | `POST /ric/v1/register`, `POST /ric/v1/deregister` | an xApp says where it is and which messages and policies it takes |
+//! | `POST /ric/v1/register`, `POST /ric/v1/deregister` | an xApp says where it is and which messages and policies it takes, or where that is to be read |
 //! | `GET /ric/v1/xapps`, `GET /ric/v1/xapps/{name}`, `GET /ric/v1/xapps/{name}/instances/{instance}` | the xApps that are registered or were started |
 //! | `GET /ric/v1/xapps/list` | the xApps that may be started |
 //! | `POST /ric/v1/xapps`, `DELETE /ric/v1/xapps/{name}` | starts and stops one |
@@ -29,6 +29,7 @@
 
 mod cgroup;
 mod commands;
+mod config_reader;
 mod container;
 mod descriptor;
 mod documents;
@@ -138,7 +139,7 @@ impl Manager {
         let (queue, requests) = request_queue::<Job>(move || of_queue());
         let stop = Arc::new(AtomicBool::new(false));
         let is_stopped = Arc::clone(&stop);
-        let mut supervisor = Supervisor::new(config)?;
+        let mut supervisor = Supervisor::new(config, Arc::clone(&wake))?;
         let run = move || {
             supervisor.start_configured();
             while !is_stopped.load(Ordering::Acquire) {

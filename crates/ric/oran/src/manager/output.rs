@@ -90,7 +90,10 @@ impl Output {
             if let Some(open) = &mut file
                 && let Err(error) = open.append(&chunk[..octets], self.max_octets)
             {
-                warn!("the output of an xApp is not written any more to {}: {error}", open.path.display());
+                warn!(
+                    "the output of an xApp is not written any more to {}: {error}; make room there, and restart the xApp",
+                    open.path.display()
+                );
                 file = None;
             }
             in_second += octets;
@@ -119,7 +122,10 @@ impl LogFile {
         match opened {
             Ok((octets, file)) => Some(LogFile { path: path.clone(), file, octets: octets as usize }),
             Err(error) => {
-                warn!("the output of an xApp is not written to {}: {error}", path.display());
+                warn!(
+                    "the output of an xApp is not written to {}: {error}; let the RIC write there (log_folder)",
+                    path.display()
+                );
                 None
             }
         }

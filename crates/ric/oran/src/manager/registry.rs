@@ -95,6 +95,17 @@ impl Registry {
         Ok(self.0.insert(key, of))
     }
 
+    /// Sets what an instance takes, if it is still registered with this endpoint for HTTP from this host. Returns whether it is.
+    pub fn set_messages(&mut self, name: &str, instance: &str, at: (&str, IpAddr), messages: &Messages) -> bool {
+        match self.0.get_mut(&(name.to_owned(), instance.to_owned())) {
+            Some(of) if (of.http.as_str(), of.host) == (at.0, Some(at.1)) => {
+                of.messages = messages.clone();
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Removes an instance that has registered itself. Returns whether there is one.
     pub fn deregister(&mut self, name: &str, instance: &str) -> bool {
         let key = (name.to_owned(), instance.to_owned());

@@ -6,6 +6,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use log_lines::{Host, LogBudget, escaped};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use tracing::{info, warn};
 
 use super::commands::{Commands, Permitted};
+use super::config_reader::{ConfigReader, Source, check_path};
 use super::container::{Container, ric_id};
 use super::descriptor::{Descriptor, MAX_DESCRIPTOR_OCTETS, Messages, Mistakes, described};
 use super::documents::{
@@ -46,6 +48,7 @@ pub(super) struct Supervisor {
     rmr: Option<SocketAddr>,
     log: LogBudget,
     registry: Registry,
+    reader: ConfigReader,
     xapps: BTreeMap<String, Xapp>,
     guard: Guard,
     /// The id of the RIC in the names of containers.
@@ -58,7 +61,8 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    pub fn new(config: ManagerConfig) -> io::Result<Self> {
+    /// `wake` has [`Supervisor::step`] called.
+    pub fn new(config: ManagerConfig, wake: Arc<dyn Fn() + Send + Sync>) -> io::Result<Self> {
         let ManagerConfig { commands, bus, rmr, log, faults } = config;
         let parent = commands.as_ref().and_then(|commands| commands.state_folder.clone());
         let parent = parent.unwrap_or_else(std::env::temp_dir);
@@ -74,9 +78,9 @@ impl Supervisor {
         if let Some(folder) = commands.as_ref().and_then(|commands| commands.log_folder.as_ref()) {
             std::fs::create_dir_all(folder)?;
         }
-        let (registry, xapps) = (Registry::default(), BTreeMap::new());
+        let (registry, reader, xapps) = (Registry::default(), ConfigReader::new(wake), BTreeMap::new());
         let faulty = BTreeSet::new();
-        Ok(Supervisor { commands, bus, rmr, log, registry, xapps, guard, id, folder, faults, faulty })
+        Ok(Supervisor { commands, bus, rmr, log, registry, reader, xapps, guard, id, folder, faults, faulty })
     }
 
     /// Starts the xApps that start with the RIC.
@@ -86,7 +90,10 @@ impl Supervisor {
         for name in names {
             let deployment = Deployment { xapp_name: name.clone(), ..Deployment::default() };
             if let Err(problem) = self.deploy(deployment) {
-                warn!("xApp {name} is not started: {}", problem.detail());
+                warn!(
+                    "xApp {name} is not started with the RIC (start = true): {}; correct it, then `ferric xapps run DESCRIPTOR`",
+                    problem.detail()
+                );
             }
         }
     }
@@ -96,19 +103,23 @@ impl Supervisor {
         !self.xapps.is_empty()
     }
 
-    /// Looks at the processes.
+    /// Looks at the processes, and takes configurations that were read.
     pub fn step(&mut self) {
+        self.take_configs();
         let now = Instant::now();
         let cgroup = self.commands.as_ref().and_then(|commands| commands.cgroup.as_deref());
         let mut removed = Vec::new();
         let mut surroundings = Surroundings { guard: &mut self.guard, cgroup, log: &self.log };
         for (name, xapp) in &mut self.xapps {
             if let Some(replies) = xapp.step(now, self.bus.as_deref(), &mut surroundings) {
-                replies.into_iter().for_each(|reply| reply.send(Ok(Response::no_content())));
-                removed.push(name.clone());
+                removed.push((name.clone(), replies));
             }
         }
-        removed.iter().for_each(|name| self.forget(name));
+        for (name, replies) in removed {
+            // who is answered finds nothing of it
+            self.forget(&name);
+            replies.into_iter().for_each(|reply| reply.send(Ok(Response::no_content())));
+        }
         self.report_faults();
         // what does not run any more is no destination of messages
         let is_registered = |name: &String| self.registry.of(name).any(|(_, of)| of.host.is_none());
@@ -203,7 +214,9 @@ impl Supervisor {
             return Err(Problem::conflict(format!("the xApp `{name}` runs already: stop it first")));
         }
         if self.registry.of(&name).any(|(_, of)| of.host.is_some()) {
-            return Err(Problem::conflict(format!("an xApp `{name}` has registered that this RIC has not started")));
+            return Err(Problem::conflict(format!(
+                "an xApp `{name}` has registered that this RIC has not started: stop that one, or take another name"
+            )));
         }
         if !self.xapps.contains_key(&name) && self.xapps.len() == MAX_XAPPS {
             return Err(Problem::new(
@@ -247,7 +260,10 @@ impl Supervisor {
             return Err(Problem::conflict(why).with("at", "/messaging/ports"));
         }
         let system = |error: io::Error| {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("its folder cannot be used: {error}"))
+            Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("the folder of xApp `{name}` cannot be used: {error}: let the RIC write there (state_folder)"),
+            )
         };
         // a former one of this name, and its folder, are no more
         self.xapps.remove(&name);
@@ -272,7 +288,11 @@ impl Supervisor {
     fn log_unknown_types(&self, name: &str, messages: &Messages) {
         let unknown = Registry::unknown_types(messages);
         if !unknown.is_empty() && self.log.allow(Host::Unknown) {
-            warn!("xApp {} gets no route for {}: give their numbers", escaped(name), escaped(unknown.join(", ")));
+            warn!(
+                "xApp {} gets no route for messages {}: their types have no known name; give their numbers in its descriptor",
+                escaped(name),
+                escaped(unknown.join(", "))
+            );
         }
     }
 
@@ -294,8 +314,7 @@ impl Supervisor {
 
     /// Notes what an xApp says of itself.
     pub fn register(&mut self, request: RegisterRequest, host: IpAddr) -> Result<(), Problem> {
-        let RegisterRequest { app_name, app_version, app_instance_name, http_endpoint, rmr_endpoint, config, .. } =
-            request;
+        let RegisterRequest { app_name, app_version, app_instance_name, http_endpoint, rmr_endpoint, .. } = request;
         let instance = app_instance_name.unwrap_or_else(|| app_name.clone());
         for (at, name) in [("appName", &app_name), ("appInstanceName", &instance)] {
             if !(1..=MAX_NAME_OCTETS).contains(&name.len()) || !name.bytes().all(|octet| octet.is_ascii_graphic()) {
@@ -307,7 +326,13 @@ impl Supervisor {
             check_endpoint(endpoint).map_err(|why| Problem::bad_request(format!("{at}: {why}")).with("at", at))?;
         }
         let wrong_config = |why: String| Problem::bad_request(format!("config: {why}")).with("at", "config");
-        let messages = match config.filter(|config| !config.is_empty()) {
+        let config = request.config.filter(|config| !config.is_empty());
+        let path = request.config_path.filter(|path| !path.is_empty() && config.is_none());
+        if let Some(path) = &path {
+            check_path(path)
+                .map_err(|why| Problem::bad_request(format!("configPath: {why}")).with("at", "configPath"))?;
+        }
+        let messages = match config {
             None => Messages::default(),
             Some(config) if config.len() > MAX_DESCRIPTOR_OCTETS => {
                 return Err(wrong_config(format!("it has more than {MAX_DESCRIPTOR_OCTETS} octets")));
@@ -320,16 +345,47 @@ impl Supervisor {
         self.log_unknown_types(&app_name, &messages);
         let at = rmr_endpoint;
         let version: String = app_version.unwrap_or_default().chars().take(64).collect();
-        let new = Registration { version, http: http_endpoint, rmr: Some(at.clone()), messages, host: Some(host) };
+        let http = http_endpoint.clone();
+        let new = Registration { version, http, rmr: Some(at.clone()), messages, host: Some(host) };
         let former = self.registry.register(&app_name, &instance, new)?;
         if self.log.allow(Host::from(host)) {
             match former.filter(|former| former.rmr.as_ref() != Some(&at)).and_then(|former| former.rmr) {
-                Some(before) => warn!("xApp {app_name} ({instance}) is registered at {at} instead of {before}"),
+                Some(before) => warn!(
+                    "xApp {app_name} ({instance}) is registered at {at} in place of {before}, which loses its routes; two xApps need \
+                     different names"
+                ),
                 None => info!("xApp {app_name} ({instance}) is registered at {at}"),
             }
         }
         self.publish();
+        if let Some(path) = path {
+            self.reader.read(Source { name: app_name, instance, http: http_endpoint, path, host });
+        }
         Ok(())
+    }
+
+    /// Gives xApps the routes of configurations that were read.
+    fn take_configs(&mut self) {
+        while let Some((source, result)) = self.reader.next_found() {
+            let Source { name, instance, http, path, host } = source;
+            let messages = match result {
+                Ok(config) => Messages::of(&config),
+                Err(why) => {
+                    if self.log.allow(Host::from(host)) {
+                        let why = escaped(why);
+                        warn!(
+                            "xApp {name} ({instance}) gets no routes: its configuration at http://{http}{path}: {why}"
+                        );
+                    }
+                    continue;
+                }
+            };
+            // it may have deregistered, or registered from elsewhere, meanwhile
+            if self.registry.set_messages(&name, &instance, (&http, host), &messages) {
+                self.log_unknown_types(&name, &messages);
+                self.publish();
+            }
+        }
     }
 
     /// Forgets an instance.
@@ -339,6 +395,7 @@ impl Supervisor {
         if !self.registry.deregister(app_name, instance) {
             return Err(Problem::bad_request(format!("there is no xApp `{}`", escaped(shortened(app_name)))));
         }
+        self.reader.forget(app_name, instance);
         self.publish();
         Ok(())
     }
@@ -430,7 +487,8 @@ impl Supervisor {
     pub fn set_log_level(&mut self, name: &str, level: LogLevel) -> Result<(), Problem> {
         let xapp = self.xapps.get_mut(name).ok_or_else(|| not_started(name))?;
         let failed = |error: io::Error| {
-            let detail = format!("cannot write the level of the log of {name}: {error}");
+            let detail =
+                format!("the level of the log of xApp `{name}` cannot be written, and stays as it was: {error}");
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
         };
         xapp.set_log_level(level).map_err(failed)?;
@@ -476,7 +534,10 @@ impl Supervisor {
             return fixed("/messaging/ports", "ports cannot be changed while it runs");
         }
         xapp.set_config(descriptor).map_err(|error| {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the configuration cannot be written: {error}"))
+            Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("the configuration of xApp `{name}` cannot be written, and stays as it was: {error}"),
+            )
         })?;
         info!("xApp {name} has a new configuration");
         let registration = registration_of(xapp);

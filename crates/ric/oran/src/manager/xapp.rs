@@ -167,7 +167,7 @@ impl Xapp {
         }
         info!("xApp {name} runs as process {}", process.id());
         if let Some(why) = &process.unlimited {
-            warn!("xApp {name} runs without its limits: {why}");
+            warn!("xApp {name} runs without its limits of processor and memory: {why}");
         }
         (self.phase, self.begun, self.well_at) = (Phase::Running(process), now, None);
         Ok(())
@@ -218,7 +218,10 @@ impl Xapp {
                     host.guard.remove(id);
                     self.ended(status, exceeded_memory, now, host);
                 } else if let Some(why) = self.unwell(now, bus) {
-                    warn!("xApp {} is started again: {why}", self.descriptor.name);
+                    warn!(
+                        "xApp {} is stopped and started again: {why}; see `ferric xapps logs {0}`",
+                        self.descriptor.name
+                    );
                     self.reason = Some(why);
                     self.terminate(now, false);
                 }
@@ -234,7 +237,7 @@ impl Xapp {
                 if process.ended().is_none() {
                     if *kill_at <= now {
                         warn!(
-                            "xApp {} has not ended {} s after SIGTERM: it is killed",
+                            "xApp {} has not ended {} s after SIGTERM, and is killed: let it handle SIGTERM",
                             self.descriptor.name,
                             GRACE.as_secs()
                         );
@@ -332,13 +335,16 @@ impl Xapp {
         }
         self.in_a_row += 1;
         if self.in_a_row >= MAX_IN_A_ROW {
-            warn!("xApp {name} is not started again, as it has ended {MAX_IN_A_ROW} times in a row: {why}");
+            warn!(
+                "xApp {name} is not started again, as it has ended {MAX_IN_A_ROW} times in a row: {why}; see `ferric xapps logs \
+                 {name}`, and start it with `ferric xapps run DESCRIPTOR`"
+            );
             (self.phase, self.reason) = (Phase::Failed, Some(why));
             return;
         }
         let pause = (FIRST_PAUSE * (1 << (self.in_a_row - 1).min(16))).min(LONGEST_PAUSE);
         if host.log.allow(Host::Local) {
-            warn!("xApp {name} is started again in {} ms: {why}", pause.as_millis());
+            warn!("xApp {name} is started again in {} ms: {why}; see `ferric xapps logs {name}`", pause.as_millis());
         }
         (self.phase, self.reason) = (Phase::Waiting { until: now + pause }, Some(why));
     }

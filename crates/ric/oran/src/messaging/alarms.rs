@@ -1,4 +1,5 @@
-//! Alarms over RMR (RIC_ALARM, in the platform's libraries RIC_ALARM_UPDATE): those of xApps, and those that are forwarded.
+//! Alarms over RMR: those of xApps, and those that are forwarded. The platform's libraries for Python and C++ send RIC_ALARM, that for
+//! Go RIC_ALARM_UPDATE, which the platform's alarm manager takes.
 //!
 //! An xApp sends its alarms where its environment says the alarm manager is: to the RIC. What is forwarded goes to the endpoints of
 //! the configuration, such as the platform's alarm manager; it waits while one of them is not connected, within [`MAX_WAITING`].
@@ -172,7 +173,10 @@ impl Messaging {
             }
             for name in names.into_iter().take(MAX_ALARM_ENDPOINTS) {
                 if own.contains(&name) {
-                    warn!("alarms are not forwarded to {name}: that is this RIC");
+                    warn!(
+                        "alarms are not forwarded to {name}: that is this RIC; give the endpoint of an alarm manager \
+                         (--alarm-endpoint)"
+                    );
                     continue;
                 }
                 let endpoint = self.links.hold(&name, Purpose::Alarms);
@@ -197,8 +201,8 @@ impl Messaging {
             }
             for payload in std::mem::take(&mut target.waiting) {
                 let mut head = Vec::with_capacity(message::OVERHEAD_OCTETS);
-                let header =
-                    Header { kind: MessageType::ALARM, source: &source, source_address: &source, ..Header::default() };
+                let kind = MessageType::ALARM_UPDATE;
+                let header = Header { kind, source: &source, source_address: &source, ..Header::default() };
                 header.write(payload.len(), &mut head);
                 if self.links.send_to(target.endpoint, &[&head, &payload]) {
                     traffic.counts.sent += 1;
@@ -214,7 +218,12 @@ impl Messaging {
     pub(super) fn endpoint_unreachable(&mut self, endpoint: EndpointId) {
         if let Some(target) = self.alarms.targets.iter_mut().find(|target| target.endpoint == endpoint) {
             if self.links.log().allow_important(Host::Unknown) {
-                warn!("alarms wait for {}, which cannot be reached: {} of them", target.name, target.waiting.len());
+                warn!(
+                    "{} alarms wait for {}, which cannot be reached; the newest {MAX_WAITING} are kept; check it \
+                     (--alarm-endpoint)",
+                    target.waiting.len(),
+                    target.name
+                );
             }
             self.links.release(endpoint, Purpose::Alarms);
             target.endpoint = self.links.hold(&target.name, Purpose::Alarms);

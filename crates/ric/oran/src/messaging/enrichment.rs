@@ -4,7 +4,7 @@
 //! long as it has jobs. What cannot be sent at once waits, the newest [`MAX_WAITING`] messages of each endpoint; the oldest are lost
 //! and counted. An endpoint that is unreachable for too long loses its jobs.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
 use ferric::server::IappContext;
@@ -59,14 +59,12 @@ impl EnrichmentInbox {
 /// What waits for endpoints.
 pub(super) struct Outboxes {
     endpoints: HashMap<String, (EndpointId, VecDeque<Waiting>)>,
-    /// Messages that were lost, and those of them that were logged.
-    lost: u64,
     requests: RateLimit<Host>,
 }
 
 impl Default for Outboxes {
     fn default() -> Self {
-        Outboxes { endpoints: HashMap::new(), lost: 0, requests: RateLimit::new(REQUESTS_PER_SECOND) }
+        Outboxes { endpoints: HashMap::new(), requests: RateLimit::new(REQUESTS_PER_SECOND) }
     }
 }
 
@@ -151,7 +149,8 @@ impl Messaging {
         match self.endpoint_of_sender(connection, message) {
             Some(endpoint) => enrichment.handle_request(JobOwner::new(WAY, &endpoint), host, message.payload, answer),
             None => {
-                let why = "the message does not state the port at which the xApp receives";
+                let why =
+                    "the message does not state the port at which the xApp receives: its source address is HOST:PORT";
                 let (kind, document) = refuse_job(400, why, message.payload);
                 self.answer(
                     &ReplyTo::of(connection, message),
@@ -171,19 +170,19 @@ impl Messaging {
         if let Some(watched) = inbox.watched {
             self.watch_owners(watched);
         }
-        let lost = self.enrichment.lost;
+        let mut lost = BTreeMap::new();
         for (name, waiting) in inbox.deliveries {
             // one that is gone meanwhile
             let Some((_, queue)) = self.enrichment.endpoints.get_mut(&name) else { continue };
             if queue.len() == MAX_WAITING {
                 queue.pop_front();
-                self.enrichment.lost += 1;
+                *lost.entry(name.clone()).or_insert(0_u64) += 1;
             }
             queue.push_back(waiting);
         }
         let (links, outboxes) = (&mut self.links, &mut self.enrichment);
         let source = links.source();
-        for (endpoint, queue) in outboxes.endpoints.values_mut() {
+        for (name, (endpoint, queue)) in &mut outboxes.endpoints {
             if queue.is_empty() || !links.is_established(*endpoint) {
                 continue;
             }
@@ -192,14 +191,18 @@ impl Messaging {
                 let kind = MessageType(kind.message_type());
                 Header { kind, subscription_id, source: &source, source_address: &source, ..Header::default() }
                     .write(document.len(), &mut head);
-                outboxes.lost += u64::from(!links.send_to(*endpoint, &[&head, &document]));
+                if !links.send_to(*endpoint, &[&head, &document]) {
+                    *lost.entry(name.clone()).or_insert(0) += 1;
+                }
             }
         }
-        if outboxes.lost > lost && links.log().allow(Host::Unknown) {
-            warn!(
-                "A1-EI: {} messages for xApps over RMR are lost so far: they are away or read too slowly",
-                outboxes.lost
-            );
+        for (name, count) in lost {
+            if links.log().allow(Host::Unknown) {
+                warn!(
+                    "A1-EI: {count} messages for the xApp at {name} are lost: it is away, or reads too slowly; start it, or let it \
+                     delete jobs"
+                );
+            }
         }
     }
 
@@ -227,7 +230,9 @@ impl Messaging {
         if let Some(enrichment) = self.port.enrichment() {
             let count = enrichment.owner_gone(&JobOwner::new(WAY, &name));
             if count > 0 && self.links.log().allow_important(Host::Unknown) {
-                info!("A1-EI: {count} jobs of the xApp at {name} end: it cannot be reached");
+                info!(
+                    "A1-EI: {count} jobs of the xApp at {name} end: it cannot be reached; it creates them again when it is back"
+                );
             }
         }
     }

@@ -160,8 +160,8 @@ impl Helpers {
         if !self.begin(&(host.to_owned(), port), Task::Notify { url, path, document }) && self.log.allow(Host::Unknown)
         {
             warn!(
-                "the xApp at {host}:{port} is not notified: {MAX_OF_DESTINATION} notifications of it wait already, or \
-                 {MAX_OF_HOST} of its host, or {MAX_WAITING} of all"
+                "the xApp at {host}:{port} is not notified of a subscription: {MAX_OF_DESTINATION} notifications of it wait, or \
+                 {MAX_OF_HOST} of its host, or {MAX_WAITING} of all; let it answer its requests faster"
             );
         }
     }
@@ -212,7 +212,9 @@ fn process(task: Task, found: &Sender<Resolved>, waker: &IappWaker, log: &LogBud
             if let Err(error) = post(&url, path, &document)
                 && log.allow(Host::Unknown)
             {
-                warn!("the xApp at {url}{path} was not notified: {error}");
+                warn!(
+                    "the xApp at {url}{path} was not notified of a subscription: {error}; let it listen at its HTTPPort"
+                );
             }
         }
     }

@@ -25,6 +25,7 @@ const OF_RIC: &[MessageType] = &[
     MessageType::SUBSCRIPTION_DELETE_REQUEST,
     MessageType::CONTROL_REQUEST,
     MessageType::ALARM,
+    MessageType::ALARM_UPDATE,
     #[cfg(feature = "a1")]
     MessageType::A1_POLICY_RESPONSE,
     #[cfg(feature = "a1")]
@@ -63,7 +64,7 @@ impl Messaging {
                 self.answer(&ReplyTo::of(connection, &message), NO_SUBSCRIPTION, &answer);
             }
             MessageType::HEALTH_CHECK_RESPONSE => self.health(connection, &message),
-            MessageType::ALARM => self.alarm(connection, &message, ric),
+            MessageType::ALARM | MessageType::ALARM_UPDATE => self.alarm(connection, &message, ric),
             MessageType::CONTROL_REQUEST => self.control(connection, &message, ric),
             MessageType::CONTROL_ACKNOWLEDGE | MessageType::CONTROL_FAILURE if self.sharing.is_some() => {
                 self.answer_of_ric(connection, &message);
@@ -78,7 +79,12 @@ impl Messaging {
             MessageType::A1_EI_QUERY_ALL | MessageType::A1_EI_CREATE_JOB => {
                 self.enrichment_request(connection, &message, ric);
             }
-            kind => self.complain(connection, &format!("a message of type {kind} has no route here: it is dropped")),
+            kind => self.complain(
+                connection,
+                &format!(
+                    "a message of type {kind} has no route here, and is dropped; give the xApp a route (--rmr-route)"
+                ),
+            ),
         }
     }
 
@@ -88,7 +94,8 @@ impl Messaging {
             && self.links.log().allow(host)
         {
             let from = self.links.endpoint_of(connection).map_or_else(|| host.to_string(), str::to_owned);
-            warn!("xApp at {from}: {}", escaped(what));
+            let noun = if self.is_ric(&from) { "RIC" } else { "xApp" };
+            warn!("{noun} at {from}: {}", escaped(what));
         }
     }
 
@@ -147,6 +154,8 @@ impl Messaging {
         if let Some(records) = self.port.take_routes().filter(|records| *records != self.registered_records) {
             self.registered_records = records;
             self.read_table();
+            #[cfg(feature = "a1")]
+            self.release_unrouted();
             self.send_tables();
             self.share_routes();
         }
@@ -179,7 +188,10 @@ impl Messaging {
             if let TableEvent::Rejected { reason, .. } = event
                 && self.links.log().allow(Host::Unknown)
             {
-                warn!("routes of registered xApps are not used: {reason}");
+                warn!(
+                    "routes of registered xApps, and of the configuration, are not used: {reason}; correct the message types \
+                     of the xApps' descriptors, or rmr_routes"
+                );
             }
         }
     }

@@ -190,7 +190,11 @@ impl Links {
                 Ok(None) => return,
                 Err(error) => {
                     if self.log.allow(Host::Unknown) {
-                        warn!("an xApp cannot be accepted over RMR: {error}");
+                        warn!(
+                            "an xApp cannot be accepted over RMR at {}: {error}; it waits; raise the limit of open files (ulimit -n) \
+                             if that is it",
+                            self.listener.local_address()
+                        );
                     }
                     return;
                 }
@@ -236,7 +240,7 @@ impl Links {
         let connection = ConnectionId(self.last_connection);
         if let Err(error) = self.poll.add(&link, connection.0, interest) {
             if self.log.allow(host) {
-                warn!("the RMR connection with {peer} cannot be served: {error}");
+                warn!("the RMR connection with {peer} is closed: its socket cannot be waited for: {error}");
             }
             return None;
         }
@@ -312,7 +316,10 @@ impl Links {
             Err(error) => {
                 // its end is reported with the next flush or read
                 if self.log.allow(connection.host) {
-                    warn!("an RMR message for the xApp at {} cannot be sent: {error}", connection.peer);
+                    warn!(
+                        "an RMR message for the xApp at {} is lost, and its connection ends: {error}",
+                        connection.peer
+                    );
                 }
                 false
             }

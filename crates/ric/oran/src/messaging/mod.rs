@@ -13,8 +13,8 @@
 //! | RIC Subscription Delete Request (12020) | xApp | answers with 12021 or 12022 |
 //! | RIC Control Request (12040) | xApp | relays it; answers with 12041 or 12042, if the xApp asked for an answer |
 //! | RIC Indication (12050) | RIC | relays it to all endpoints of the subscription |
-//! | RIC_ALARM (110) | xApp | raises or clears an alarm |
-//! | RIC_ALARM (110) | RIC | forwards alarms to the endpoints of the configuration |
+//! | RIC_ALARM (110), RIC_ALARM_UPDATE (13111) | xApp | raises or clears an alarm |
+//! | RIC_ALARM_UPDATE (13111) | RIC | forwards alarms to the endpoints of the configuration |
 //! | A1_POLICY_REQ (20010) | RIC | sends a policy to the endpoints that take its type; feature `a1` |
 //! | A1_POLICY_RESP (20011) | xApp | notes what it says of a policy; feature `a1` |
 //! | A1_POLICY_QUERY (20012) | xApp | answers with the policies of a type; feature `a1` |
@@ -366,7 +366,10 @@ impl Messaging {
             Some((known, version)) if *known == node.id => *version = node.version,
             Some(_) => {
                 if ric.allows_line(node.id) {
-                    warn!("xApps cannot use {}: another node has the name {name}", node.global_id.label());
+                    warn!(
+                        "xApps over RMR cannot use {}: another node has the name {name}; give the nodes different ids",
+                        node.global_id.label()
+                    );
                 }
             }
             None => {

@@ -5,7 +5,7 @@
 //! policy only, for as long as an endpoint may be unreachable. What an xApp has missed it gets by asking (A1_POLICY_QUERY): the
 //! answers go to the connection of the question.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Instant;
 
 use ferric::link::Class;
@@ -24,6 +24,8 @@ use crate::a1::{A1, Operation, PolicyLink, PolicyRequest, QUERIES_PER_SECOND, RE
 const MAX_ENDPOINTS: usize = 256;
 /// Octets of all policies that wait for their endpoints.
 const MAX_WAITING_OCTETS: usize = 16 << 20;
+/// Policies that a line about a loss names.
+const MAX_NAMED: usize = 8;
 
 /// A policy type and the id of an instance.
 type PolicyKey = (i32, String);
@@ -141,7 +143,11 @@ impl Messaging {
                 let body = request.encode();
                 let head = header(request.key.0, body.len(), &source);
                 if !links.send_to(outbox.endpoint, &[&head, &body]) && links.log().allow_important(Host::Unknown) {
-                    warn!("A1: policy `{}` of type {} is lost for the xApp at {name}", request.key.1, request.key.0);
+                    warn!(
+                        "A1: policy `{}` of type {} is lost for the xApp at {name}: its outbox is full, as it reads too slowly; let it \
+                         ask for the policies of the type (A1_POLICY_QUERY)",
+                        request.key.1, request.key.0
+                    );
                 }
             }
         }
@@ -154,7 +160,9 @@ impl Messaging {
         if self.table.table().select(MessageType::A1_POLICY_REQUEST, policy_type, "", to).is_err() {
             if self.links.log().allow(Host::Unknown) {
                 info!(
-                    "A1: no route leads to an xApp for policies of type {policy_type}: one that asks for them gets them"
+                    "A1: policy `{}` is not sent over RMR: no route leads to an xApp for policies of type {policy_type}; one that \
+                     asks for them gets them",
+                    request.key.1
                 );
             }
             return;
@@ -165,9 +173,12 @@ impl Messaging {
             if is_full || !is_known && self.policies.outboxes.len() == MAX_ENDPOINTS {
                 if self.links.log().allow_important(Host::Unknown) {
                     warn!(
-                        "A1: policy `{}` of type {policy_type} is lost for the xApp at {name}: {MAX_ENDPOINTS} endpoints, or \
-                         {MAX_WAITING_OCTETS} octets, wait already",
-                        request.key.1
+                        "A1: policy `{}` of type {policy_type} is lost for the xApp at {name}: {} endpoints and {} octets wait, of \
+                         {MAX_ENDPOINTS} and {MAX_WAITING_OCTETS}; remove routes to xApps that are gone, and let it ask for the \
+                         policies of the type (A1_POLICY_QUERY)",
+                        request.key.1,
+                        self.policies.outboxes.len(),
+                        self.policies.waiting_octets
                     );
                 }
                 continue;
@@ -181,13 +192,34 @@ impl Messaging {
         }
     }
 
+    /// Releases endpoints that no route for policies names any more, such as that of an xApp that has deregistered.
+    pub(super) fn release_unrouted(&mut self) {
+        if self.policies.outboxes.is_empty() {
+            return;
+        }
+        let records = self.all_records();
+        let routed: HashSet<&str> = records.iter().flat_map(|record| policy_endpoints(record)).collect();
+        let policies = &mut self.policies;
+        for (_, outbox) in policies.outboxes.extract_if(|name, _| !routed.contains(name.as_str())) {
+            policies.waiting_octets -= outbox.waiting.values().map(|request| request.octets).sum::<usize>();
+            self.links.release(outbox.endpoint, Purpose::Policies);
+        }
+    }
+
     /// Drops what waits for an endpoint that cannot be reached.
     pub(super) fn drop_policies_for(&mut self, endpoint: EndpointId) {
         let name = self.policies.outboxes.iter().find(|(_, of)| of.endpoint == endpoint).map(|(name, _)| name.clone());
         let Some((name, outbox)) = name.and_then(|name| self.policies.outboxes.remove_entry(&name)) else { return };
         self.policies.waiting_octets -= outbox.waiting.values().map(|request| request.octets).sum::<usize>();
         if !outbox.waiting.is_empty() && self.links.log().allow_important(Host::Unknown) {
-            warn!("A1: {} policies are lost for the xApp at {name}: it cannot be reached", outbox.waiting.len());
+            let ids: Vec<_> = outbox.waiting.values().take(MAX_NAMED).map(|request| request.key.1.as_str()).collect();
+            warn!(
+                "A1: {} policies are lost for the xApp at {name}, which cannot be reached: `{}`{}; start it, or remove its route; it \
+                 gets them when it asks for them (A1_POLICY_QUERY)",
+                outbox.waiting.len(),
+                ids.join("`, `"),
+                if outbox.waiting.len() > MAX_NAMED { ", …" } else { "" }
+            );
         }
         self.links.release(outbox.endpoint, Purpose::Policies);
     }
@@ -236,10 +268,21 @@ impl Messaging {
         for (policy_type, body) in answers {
             let head = header(policy_type, body.len(), &local);
             if !self.links.send(connection, &[&head, &body], Class::Keep) {
-                return self.complain(connection, "it does not take all policies that it has asked for");
+                let why = format!(
+                    "policies of type {policy_type} that it has asked for are lost: its outbox is full, as it reads too slowly; let \
+                     it ask again"
+                );
+                return self.complain(connection, &why);
             }
         }
     }
+}
+
+/// The endpoints of a record `mse|TYPE[,SENDER]|SUBSCRIPTION|ENDPOINTS` or `rte|TYPE[,SENDER]|ENDPOINTS`, if it routes policies.
+fn policy_endpoints(record: &str) -> impl Iterator<Item = &str> {
+    let kind = record.split('|').nth(1).and_then(|field| field.split(',').next()?.trim().parse().ok());
+    let groups = record.rsplit('|').next().filter(|_| kind.map(MessageType) == Some(MessageType::A1_POLICY_REQUEST));
+    groups.into_iter().flat_map(|groups| groups.split([';', ','])).map(str::trim)
 }
 
 /// The header of A1_POLICY_REQ with a payload of some octets.
@@ -278,6 +321,16 @@ mod tests {
             assert_eq!(waiting.payload["at"], operations.len() - 1, "the newest policy waits");
         }
         (waiting.map(|waiting| waiting.operation), policies.waiting_octets)
+    }
+
+    #[test]
+    fn endpoints_of_routes_for_policies_are_found() {
+        let of = |record| policy_endpoints(record).collect::<Vec<_>>();
+        assert_eq!(of("mse|20010|7|a:1;b:1,c:1"), ["a:1", "b:1", "c:1"]);
+        assert_eq!(of("rte | 20010,ric:4561 | a:1 , b:1"), ["a:1", "b:1"]);
+        for other in ["mse|20011|7|a:1", "newrt|start", "", "mse"] {
+            assert_eq!(of(other), [""; 0], "{other}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ use super::rights::Sender;
 use super::share_audit::AskedShare;
 use super::subscribing::{Fault, NewShare, Owner, Way};
 use super::{Messaging, ReplyTo};
-use crate::group::{self, NODE, SUBSCRIPTION};
+use crate::group::{self, NO_ROOM, NODE, SUBSCRIPTION};
 use crate::subscription::NOTIFICATION_PATH;
 use crate::subscription::document::{Instance, Notification, Overview, Params};
 pub(super) use records::Subscriptions;
@@ -54,7 +54,8 @@ impl Messaging {
         }
         let is_taken = if is_asked { entries.put(&key, &content) } else { entries.replace(&key, &content) };
         if !is_taken && self.links.log().allow(Host::Unknown) {
-            warn!("subscription {id} is not shared with other RICs: too many changes wait");
+            let meid = escaped(record.request.meid());
+            warn!("the state of subscription {id} to `{meid}` is not shared with other RICs: {NO_ROOM}");
         }
     }
 
@@ -340,7 +341,7 @@ impl Messaging {
         let Some(sharing) = &mut self.sharing else { return };
         sharing.subscriptions.forget(id);
         if !sharing.entries.remove(&format!("{SUBSCRIPTION}{id}")) && self.links.log().allow(Host::Unknown) {
-            warn!("subscription {id} is not deleted at other RICs: too many changes wait");
+            warn!("subscription {id} is deleted here, but not at other RICs: {NO_ROOM}; let the xApp delete it there");
         }
     }
 

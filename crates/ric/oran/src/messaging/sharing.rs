@@ -21,7 +21,7 @@ use super::pdus::{self, Reference};
 use super::rights::Sender;
 use super::shared_subscriptions::Subscriptions;
 use super::{Messaging, MessagingConfig, ReplyTo, endpoint_name};
-use crate::group::{self, GroupConfig, NODE, NodeEntry, RIC, ROUTES, RicEntry, SUBSCRIPTION, SharedEntries};
+use crate::group::{self, GroupConfig, NO_ROOM, NODE, NodeEntry, RIC, ROUTES, RicEntry, SUBSCRIPTION, SharedEntries};
 
 /// What the transaction ids of controls begin with that were passed on.
 const PASSED_ON: &[u8] = b"ferric-passed-on ";
@@ -32,6 +32,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 struct PassedOn {
     reply: ReplyTo,
     reference: Reference,
+    /// The name of the RIC, and where it receives.
+    ric: String,
     to: EndpointId,
     since: Instant,
     /// Whose quota it counts in.
@@ -96,7 +98,17 @@ impl Sharing {
     /// Writes an entry.
     pub fn put(&self, key: &str, content: &[u8]) {
         if !self.entries.put(key, content) {
-            warn!("`{key}` is not shared with other RICs: it is too long, or too many changes wait");
+            warn!(
+                "`{key}` is not shared with other RICs, which keep what they know of it: its {} octets are too many, or {NO_ROOM}",
+                content.len()
+            );
+        }
+    }
+
+    /// Removes the entry of a node that is lost, if it has this content.
+    fn unlist(&self, name: &str, content: &[u8]) {
+        if !self.entries.remove_equal(&format!("{NODE}{name}"), content) {
+            warn!("node {name} is lost, but RICs list it as connected to this one until it sets up again: {NO_ROOM}");
         }
     }
 
@@ -140,9 +152,7 @@ impl Messaging {
     pub(super) fn withdraw_node(&mut self, name: &str) {
         let Some(sharing) = &mut self.sharing else { return };
         let Some(content) = sharing.nodes.remove(name) else { return };
-        if !sharing.entries.remove_equal(&format!("{NODE}{name}"), &content) {
-            warn!("node {name}, which is lost, stays listed: too many changes wait");
-        }
+        sharing.unlist(name, &content);
     }
 
     /// Takes what other RICs have changed.
@@ -169,10 +179,8 @@ impl Messaging {
             (None, Some(own)) => sharing.put(key, own),
             // it was connected when this RIC was killed
             (Some(entry), None) if entry.ric == sharing.name => {
-                if let Some(content) = sharing.entries.get(key)
-                    && !sharing.entries.remove_equal(key, &content)
-                {
-                    warn!("node {name}, which is lost, stays listed: too many changes wait");
+                if let Some(content) = sharing.entries.get(key) {
+                    sharing.unlist(name, &content);
                 }
             }
             _ => {}
@@ -223,6 +231,8 @@ impl Messaging {
         if sharing.routes.get(name).map_or(&[][..], Vec::as_slice) != records {
             sharing.routes.insert(name.to_owned(), records);
             self.read_table();
+            #[cfg(feature = "a1")]
+            self.release_unrouted();
             self.send_tables();
         }
     }
@@ -305,14 +315,17 @@ impl Messaging {
         let reply = ReplyTo::of(connection, message);
         if !self.links.send_to(to, &[&head, message.payload]) {
             let (meid, of_ric) = (escaped(message.meid()), escaped(&entry.ric));
-            let why = format!("a control for `{meid}` is not passed on to RIC {of_ric}: it cannot be reached");
+            let why = format!(
+                "a control for `{meid}` is refused: RIC {of_ric}, which has the node, cannot be reached over RMR; send it \
+                 again, and check the network between the RICs"
+            );
             self.complain(connection, &why);
             self.refuse_control(&reply, &reference, Cause::Misc(CauseMisc::ControlProcessingOverload));
             return Some(false);
         }
         if is_answered && let Some(sharing) = &mut self.sharing {
             let (since, octets) = (Instant::now(), message.payload.len());
-            sharing.passed_on.insert(number, PassedOn { reply, reference, to, since, sender, octets });
+            sharing.passed_on.insert(number, PassedOn { reply, reference, ric: entry.ric, to, since, sender, octets });
         }
         Some(is_answered)
     }
@@ -334,7 +347,13 @@ impl Messaging {
                 self.control_quota.ended(sender, octets);
                 self.answer(&reply, message.subscription_id, &(message.kind, message.payload.to_vec()));
             }
-            None => self.complain(connection, "an answer to a control is dropped: none is awaited"),
+            None => {
+                let why = format!(
+                    "an answer to a control is dropped: none is awaited; the xApp has gone, or was refused after {} s",
+                    ANSWER_WITHIN.as_secs()
+                );
+                self.complain(connection, &why);
+            }
         }
     }
 
@@ -351,10 +370,18 @@ impl Messaging {
         let is_over = |of: &PassedOn| of.since.elapsed() >= ANSWER_WITHIN || !links.is_established(of.to);
         let over: Vec<_> = sharing.passed_on.iter().filter(|(_, of)| is_over(of)).map(|(number, _)| *number).collect();
         let over: Vec<_> = over.into_iter().filter_map(|number| sharing.passed_on.remove(&number)).collect();
-        for PassedOn { reply, reference, sender, octets, .. } in over {
+        for PassedOn { reply, reference, ric, to, sender, octets, .. } in over {
             self.control_quota.ended(sender, octets);
             if self.links.log().allow(Host::Unknown) {
-                warn!("a control for `{}` was passed on to another RIC, which did not answer", escaped(&reply.meid));
+                let (meid, ric, function) = (escaped(&reply.meid), escaped(&ric), reference.function.0);
+                let why = match self.links.is_established(to) {
+                    true => format!("has not answered for {} s", ANSWER_WITHIN.as_secs()),
+                    false => "cannot be reached any more".to_owned(),
+                };
+                warn!(
+                    "a control of the xApp at {sender} for function {function} of `{meid}` is refused: RIC {ric}, to which it was \
+                     passed on, {why}; it may have been made; check that RIC, and let the xApp send it again"
+                );
             }
             self.refuse_control(&reply, &reference, Cause::RicRequest(CauseRicRequest::ControlTimerExpired));
         }

@@ -378,7 +378,8 @@ impl Messaging {
         let ids = self.merging.with_share(is_removed);
         if !ids.is_empty() && self.links.log().allow_important(Host::Unknown) {
             warn!(
-                "the xApp at {} could not be reached for {} s: {} of its subscriptions are deleted",
+                "the xApp at {} could not be reached for {} s: {} of its subscriptions are deleted; it subscribes again when \
+                 it is back",
                 self.links.name(endpoint),
                 super::links::UNREACHABLE.as_secs(),
                 ids.len()

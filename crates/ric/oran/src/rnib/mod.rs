@@ -317,7 +317,10 @@ fn disconnect_nodes_of(handle: &Handle, is_gone: impl Fn(&[u8]) -> bool) {
         // others that do the same find it done
         changes.push(Change::Set { key: owner_key.clone(), octets: NOBODY.to_vec() });
         if !handle.apply(vec![Change::Guarded { key: owner_key.clone(), octets: owner.clone(), changes }]) {
-            return warn!("R-NIB keeps nodes of a RIC that is gone as connected: too many changes wait");
+            return warn!(
+                "R-NIB keeps {name} and other nodes, whose RIC is gone, as connected until they set up again: {}",
+                sdl::NO_ROOM
+            );
         }
     }
 }
@@ -388,7 +391,7 @@ impl Rnib {
     fn apply(&mut self, changes: Vec<Change>) {
         if !self.is_behind && !self.handle.apply(changes) {
             self.is_behind = true;
-            warn!("R-NIB is behind the RIC's nodes: the shared data layer is too slow; it is written again as a whole");
+            warn!("R-NIB is behind the RIC's nodes, and will be written again as a whole: {}", sdl::NO_ROOM);
         }
     }
 

@@ -9,7 +9,8 @@
 //!
 //! `ricxappframe` posts to the base of these paths and deletes below it, with either of them as its URL; so `POST /ric/v1`, and
 //! `GET` and `DELETE` below `/ric/v1/subscriptions/subscriptions`, are the same. It writes its own names of members
-//! (`client_endpoint`), which are read like those of the platform (`ClientEndpoint`).
+//! (`client_endpoint`), which are read like those of the platform (`ClientEndpoint`). The framework for Go lists with two slashes at
+//! the beginning of the path.
 //!
 //! A notification is `POST http://HOST:HTTPPORT/ric/v1/subscriptions/response` to the client endpoint. Indications go to its RMR
 //! port; its host is that of the client endpoint with `http` replaced by `rmr`, as the platform names services.
@@ -40,6 +41,7 @@ pub fn routes(messaging: &MessagingHandle) -> Vec<Route> {
     let mut routes = vec![
         create("/ric/v1/subscriptions", "subscribe", queue),
         create("/ric/v1", "subscribeAtBase", queue),
+        active("//ric/v1/subscriptions", "getSubscriptionsOfGo", queue),
         endpoints(queue),
     ];
     for (list, one, names) in [
@@ -50,11 +52,7 @@ pub fn routes(messaging: &MessagingHandle) -> Vec<Route> {
             ["getSubscriptionsBelow", "unsubscribeBelow"],
         ),
     ] {
-        let get = Operation::get(list, names[0], "The active subscriptions").tag("subscriptions");
-        routes.push(Route::queued(get.returns::<Vec<Overview>>("The subscriptions."), queue, |_| {
-            let job: Job<Messaging> = Box::new(|app, _, reply| reply.send(Ok(Response::ok(app.overview()))));
-            Ok(job)
-        }));
+        routes.push(active(list, names[0], queue));
         let delete = Operation::delete(one, names[1], "Delete a subscription")
             .tag("subscriptions")
             .refuses(StatusCode::FORBIDDEN, "There are rights of xApps, and another host has subscribed.");
@@ -67,6 +65,14 @@ pub fn routes(messaging: &MessagingHandle) -> Vec<Route> {
         }));
     }
     routes
+}
+
+fn active(path: &'static str, id: &'static str, queue: &RequestQueue<Job<Messaging>>) -> Route {
+    let get = Operation::get(path, id, "The active subscriptions").tag("subscriptions");
+    Route::queued(get.returns::<Vec<Overview>>("The subscriptions."), queue, |_| {
+        let job: Job<Messaging> = Box::new(|app, _, reply| reply.send(Ok(Response::ok(app.overview()))));
+        Ok(job)
+    })
 }
 
 fn create(path: &'static str, id: &'static str, queue: &RequestQueue<Job<Messaging>>) -> Route {

@@ -3,6 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { Frame, type View } from "kit/frame";
 import { recordEvents } from "./events";
+import { AlarmsView } from "./views/alarms";
 import { CellsView } from "./views/cells";
 import { DecodeView } from "./views/decode";
 import { EventsView } from "./views/events";
@@ -24,6 +25,7 @@ const VIEWS: View[] = [
   { name: "map", title: "Map", View: MapView },
   { name: "subscriptions", title: "Subscriptions", View: SubscriptionsView },
   { name: "messages", title: "Messages", View: MessagesView },
+  { name: "alarms", title: "Alarms", View: AlarmsView },
   { name: "events", title: "Events", View: EventsView },
   { name: "latency", title: "Latency", View: LatencyView },
   { name: "decode", title: "Decode", View: DecodeView },

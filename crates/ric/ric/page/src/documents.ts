@@ -118,3 +118,16 @@ export interface NodeMessage {
   pdu: string | null;
   omitted: number;
 }
+
+export interface Alarm {
+  managedObjectId: string;
+  applicationId: string;
+  specificProblem: number;
+  perceivedSeverity: string;
+  additionalInfo: string;
+  identifyingInfo: string;
+  /** In nanoseconds of Unix time. */
+  AlarmTime: number;
+  alarmText: string;
+  operationInstructions: string;
+}

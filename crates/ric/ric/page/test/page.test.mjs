@@ -10,7 +10,7 @@ import { eventually, get, openPage, send, startBrowser, startRan, startRic, star
 
 const NODE = "gnb-00101-e00";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const VIEWS = ["topology", "cells", "kpis", "slices", "traffic", "map", "subscriptions", "messages", "events", "latency", "decode"];
+const VIEWS = ["topology", "cells", "kpis", "slices", "traffic", "map", "subscriptions", "messages", "alarms", "events", "latency", "decode"];
 const HALVES = {
   algorithm: "NVS",
   sharing: true,
@@ -226,6 +226,28 @@ test("events are listed and filtered", async () => {
   await eventually("no event of a UE", async () => (await log.locator(".topic.ues").count()) === 0);
   await page.getByLabel("Filter").fill("node_up no such text");
   await page.getByText("No event matches").waitFor();
+});
+
+test("alarms are listed until they are over", async () => {
+  const ric = await startRic({ args: ["--oran-rest", "127.0.0.1:0"] });
+  const ran = startRan(ric, ["--ues", "2"]);
+  await eventually("a node", async () => (await get(ric, "/v1/nodes")).nodes.length === 1);
+  const page = await openPage(browser, ric, { view: "alarms" });
+  await page.getByText("No alarm is active").waitFor();
+  const minor = { managedObjectId: "RIC", applicationId: "slicer", specificProblem: 72901, perceivedSeverity: "MINOR", identifyingInfo: "slicer" };
+  await send({ rest: ric["oran-rest"] }, "POST", "/ric/v1/alarms", minor);
+  // one that leaves regularly has no alarm
+  ran.kill("SIGKILL");
+  const rows = page.getByRole("region", { name: "Active alarms" }).locator("tbody tr");
+  await eventually("two alarms", async () => (await rows.count()) === 2);
+  const cells = await rows.first().locator("th, td").allTextContents();
+  assert.deepEqual([cells[0], cells[1], cells[4]], ["Critical", NODE, "RIC/ferric 8006"]);
+  assert.ok(Math.abs(Date.parse(cells[2]) - Date.now()) < 60_000, cells[2]);
+  assert.match(cells[3], /^E2 CONNECTIVITY LOST TO G-NODEB.*ferric doctor/);
+  assert.match(await rows.last().textContent(), /^Minorslicer.*XAPP READS TOO SLOWLY/);
+  startRan(ric, ["--ues", "2"]);
+  await eventually("the node is back", async () => (await rows.count()) === 1);
+  assert.deepEqual(page.errors, []);
 });
 
 test("traffic control shows the queues with their sojourn times", async () => {

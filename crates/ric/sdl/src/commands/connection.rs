@@ -1,6 +1,7 @@
 //! Commands about the connection, the service and transactions.
 
 use super::{Call, all};
+use crate::access::Credential;
 use crate::engine::Transaction;
 use crate::refusal::Refusal;
 use crate::resp::{Replies, Version};
@@ -26,8 +27,11 @@ fn authenticate(call: &mut Call<'_>, name: Option<&[u8]>, token: &[u8]) -> Resul
     }
     // clients that know one password only send it with this name
     let name = name.filter(|name| *name != b"default");
-    let (token, rights) = access.authenticate(name, token).ok_or(Refusal::WrongToken)?;
-    (call.session.token, call.session.rights) = (Some(token), rights);
+    let Some((token, rights)) = access.authenticate(name, token) else {
+        call.session.wrong_tokens += 1;
+        return Err(Refusal::WrongToken);
+    };
+    (call.session.credential, call.session.rights) = (Credential::Token(token), rights);
     Ok(())
 }
 
@@ -79,6 +83,15 @@ pub(super) fn hello(call: &mut Call<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// ACL WHOAMI: the name in the line of the file of tokens that the rights are from.
+pub(super) fn acl(call: &mut Call<'_>) -> Result<(), Refusal> {
+    if call.request.len() != 2 || !call.argument(1).eq_ignore_ascii_case(b"whoami") {
+        return Err(Refusal::Syntax);
+    }
+    call.replies.bulk(call.session.rights.name.as_bytes());
+    Ok(())
+}
+
 pub(super) fn quit(call: &mut Call<'_>) -> Result<(), Refusal> {
     call.session.is_closing = true;
     call.ok()
@@ -88,9 +101,8 @@ pub(super) fn quit(call: &mut Call<'_>) -> Result<(), Refusal> {
 pub(super) fn reset(call: &mut Call<'_>) -> Result<(), Refusal> {
     call.engine.leave(call.session);
     let session = &mut *call.session;
-    (session.channels, session.patterns) = Default::default();
     (session.transaction, session.name, session.version) = Default::default();
-    (session.token, session.rights) = (None, call.engine.access.default_rights());
+    session.identify(&call.engine.access);
     call.replies.status("RESET");
     Ok(())
 }
@@ -198,7 +210,7 @@ pub(super) fn info(call: &mut Call<'_>) -> Result<(), Refusal> {
     let engine = &*call.engine;
     let counts = &engine.counts;
     let text = format!(
-        "# Server\r\nserver_name:ferric\r\nredis_mode:standalone\r\n# Clients\r\nconnected_clients:{}\r\n# Memory\r\nused_memory:{}\r\n\
+        "# Server\r\nserver_name:ferric\r\nredis_mode:standalone\r\n# Clients\r\nconnected_clients:{}\r\nblocked_clients:0\r\n# Memory\r\nused_memory:{}\r\n\
          maxmemory:{}\r\n# Stats\r\ntotal_connections_received:{}\r\nrejected_connections:{}\r\ntotal_commands_processed:{}\r\n\
          pubsub_channels:{}\r\npubsub_patterns:{}\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n# Keyspace\r\n\
          db0:keys={},expires=0,avg_ttl=0\r\n",

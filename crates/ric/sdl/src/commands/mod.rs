@@ -80,12 +80,13 @@ const ONE: (i8, i8, i8) = (1, 1, 1);
 const ALL: (i8, i8, i8) = (1, -1, 1);
 const PAIRS: (i8, i8, i8) = (1, -1, 2);
 
-static COMMANDS: [Command; 79] = [
+static COMMANDS: [Command; 80] = [
     // the connection
     Command { is_without_rights: true, is_in_transaction: true, ..other("auth", -2, connection::auth) },
     Command { is_without_rights: true, is_in_transaction: true, ..other("hello", -1, connection::hello) },
     Command { is_without_rights: true, ..subscribing("quit", 1, connection::quit) },
     Command { is_without_rights: true, ..subscribing("reset", 1, connection::reset) },
+    Command { is_without_rights: true, ..other("acl", -2, connection::acl) },
     subscribing("ping", -1, connection::ping),
     other("echo", 2, connection::echo),
     other("select", 2, connection::select),

@@ -103,7 +103,11 @@ impl Replica {
         let written = self.connection.is_some().then(|| self.write());
         let lost = self.shared.state().waiting.len();
         if lost > 0 && !matches!(written, Some(Ok(()))) {
-            warn!("{lost} changes of what RICs share are lost: {} is away", self.url);
+            warn!(
+                store = %self.url, map = self.name,
+                "{lost} changes that this RIC shares are lost: the store was away when the RIC stopped; other RICs keep their earlier \
+                 state until this one starts again, or they take it for lost"
+            );
         }
     }
 
@@ -116,7 +120,13 @@ impl Replica {
         self.shared.state().is_available = false;
         if !std::mem::replace(&mut self.is_logged, true) {
             let (store, map, remedy) = (&self.url, self.name, remedy(error));
-            warn!(%store, map, %error, "cannot reach what RICs share: the own copy is used, and changes wait; retrying; remedy: {remedy}");
+            warn!(
+                %store,
+                map,
+                %error,
+                "cannot reach the store of what RICs share: its copy here is used, and changes wait; retrying; remedy: \
+                 {remedy}"
+            );
         }
     }
 
@@ -272,7 +282,12 @@ impl Replica {
         let entries: BTreeMap<_, _> =
             entries.into_iter().filter_map(|(key, content)| Some((text(key)?, content))).collect();
         if entries.len() > MAX_ENTRIES {
-            warn!(store = %self.url, map = self.name, "{} entries are shared: only {MAX_ENTRIES} of them are used", entries.len());
+            warn!(
+                store = %self.url,
+                map = self.name,
+                "{} entries are shared, of which {MAX_ENTRIES} are used: delete those that other programs have written",
+                entries.len()
+            );
         }
         let known: Vec<_> = self.shared.state().entries.keys().cloned().collect();
         let gone = known.into_iter().filter(|key| !entries.contains_key(key)).map(|key| (key, None));

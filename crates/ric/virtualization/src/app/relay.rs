@@ -56,7 +56,7 @@ impl VirtualizationApp {
         let refused = |node: &NodeState, reason: &str| {
             if ric.allows_line(indication.node) {
                 let (node, function) = (&node.name, function.0);
-                warn!(node, function, "cannot partition a report, tenants do not receive it: {reason}");
+                warn!(node, function, "a report is not passed on to tenants: cannot tell their parts: {reason}");
             }
         };
         let report = match Report::read(model, &shared, message, records, arena) {
@@ -141,7 +141,7 @@ fn accept_insert(
         let name = &node.shared.lock().name;
         warn!(
             node = name,
-            "cannot continue a procedure of a UE without tenant; the base station does in time: {reason}"
+            "cannot continue a procedure of a UE without tenant: {reason}; the base station continues it after its own time"
         );
     }
 }

@@ -2,9 +2,9 @@ use e2sm::Wire;
 use e2sm::common::{PlmnIdentity, RanFunctionName, RicFormatType, RicStyleName, SNssai, Sst, True};
 
 use e2sm::kpm::{
-    ActionDefinitionFormat1, ActionDefinitionFormat2, GranularityPeriod, LabelInfoItem, LabelInfoList,
-    MeasurementInfoActionItem, MeasurementLabel, MeasurementRecordItem, MeasurementType, MeasurementTypeId,
-    RicReportStyleItem,
+    ActionDefinitionFormat1, ActionDefinitionFormat2, GranularityPeriod, IndicationMessageFormat3, LabelInfoItem,
+    LabelInfoList, MeasurementInfoActionItem, MeasurementLabel, MeasurementRecordItem, MeasurementType,
+    MeasurementTypeId, RicReportStyleItem, UeMeasurementReportItem,
 };
 use e2sm::rrc::Event;
 use ferric::e2::Action;
@@ -259,5 +259,48 @@ fn report_of_a_ue_ends_when_its_id_is_that_of_another_tenants_ue() {
         assert_eq!(received(&detection, &view, &node, None, integers(&[5])), Some(integers(&[5])));
         notify_as(&mut node, (7, 9), B, Event::Attached);
         assert_eq!(received(&detection, &view, &node, None, integers(&[5])), None);
+    }
+}
+
+/// The values of UEs, each with its number as value.
+fn values_of(ues: &[u16]) -> IndicationMessage<'static> {
+    let of_ue = |number: &u16| UeMeasurementReportItem {
+        ue_id: ue_id(*number),
+        meas_report: IndicationMessageFormat1 {
+            meas_data: vec![MeasurementDataItem {
+                meas_record: integers(&[(*number).into()]).into(),
+                incomplete_flag: None,
+            }]
+            .into(),
+            meas_info_list: None,
+            granul_period: None,
+        },
+    };
+    let ue_meas_report_list = ues.iter().map(of_ue).collect();
+    IndicationMessage { formats: IndicationMessageFormats::Format3(IndicationMessageFormat3 { ue_meas_report_list }) }
+}
+
+#[test]
+fn report_of_several_ues_has_those_of_the_tenant_only() {
+    let mut node = station();
+    for (number, plmn) in [(1, A), (2, B), (3, A)] {
+        notify(&mut node, number, plmn, Event::Attached);
+    }
+    let view = KpmView { asked: Vec::new() };
+    for detection in detections() {
+        let part = |tenant: usize, ues: &[u16]| {
+            let mut octets = Vec::new();
+            let content = view.partition(&detection, &node, tenant, ACTION, &values_of(ues), &mut octets).unwrap();
+            (content, octets)
+        };
+        let written = |ues: &[u16]| {
+            let mut octets = Vec::new();
+            values_of(ues).encode_in(detection.revision, detection.wire, &mut octets).unwrap();
+            (Content::Written, octets)
+        };
+        assert_eq!(part(0, &[1, 2, 3, 9]), written(&[1, 3]), "{detection:?}");
+        assert_eq!(part(1, &[1, 2, 3, 9]), written(&[2]), "{detection:?}");
+        // the list has at least one UE
+        assert_eq!(part(1, &[1, 9]).0, Content::Nothing, "{detection:?}");
     }
 }

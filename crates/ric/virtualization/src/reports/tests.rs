@@ -1,7 +1,11 @@
+use e2sm::common::PlmnIdentity;
 use e2sm::rrc::Event;
 
+use e2sm::slice::{ControlMessage, NO_SLICE, NvsParameters, Parameters, Share, Slice, SliceConfiguration, UeSlices};
+use per::PrintableString;
+
 use super::*;
-use crate::testing::{A, B, notify, station};
+use crate::testing::{A, B, event_of, notify, station};
 
 const ACTION: RicActionId = RicActionId(1);
 const WIRES: [Wire; 3] = [Wire::Per, Wire::Plain, Wire::Flat];
@@ -86,5 +90,127 @@ fn malformed_report_is_for_no_tenant() {
             let (arena, mut records) = (Arena::new(), OwnedRecords::default());
             assert!(Report::read(Offered::Mac(wire), &node, &with_more, &mut records, &arena).is_err(), "{wire}");
         }
+    }
+}
+
+/// A report of some UEs in an encoding.
+type ReportOf = Box<dyn Fn(&[u16]) -> Vec<u8>>;
+
+/// The report of each statistics model in each of its encodings: the records of the UEs have their numbers.
+fn statistics() -> Vec<(Offered, ReportOf)> {
+    /// Reports with a list of records.
+    macro_rules! of_records {
+        ($model:ident, $variant:ident, $list:ident, $record:ident, $counter:ident) => {
+            $model::MODEL.wires.iter().map(|wire| {
+                let wire = *wire;
+                let report = move |ues: &[u16]| {
+                    let of_ue = |number: &u16| $model::$record {
+                        rnti: (*number).into(),
+                        $counter: (*number).into(),
+                        ..$model::$record::default()
+                    };
+                    let mut out = Vec::new();
+                    let $list = ues.iter().map(of_ue).collect();
+                    $model::IndicationMessage { $list, timestamp_us: 5 }.encode(wire, &mut out).unwrap();
+                    out
+                };
+                (Offered::$variant(wire), Box::new(report) as ReportOf)
+            })
+        };
+    }
+    let events = rrc::MODEL.wires.iter().map(|wire| {
+        let wire = *wire;
+        let report = move |ues: &[u16]| {
+            let event = |number: &u16| event_of((*number, *number), plmn_of(*number), Event::Attached, None);
+            let mut out = Vec::new();
+            let notifications = ues.iter().map(event).collect();
+            rrc::IndicationMessage { notifications }.encode(wire, &mut out).unwrap();
+            out
+        };
+        (Offered::Rrc(wire), Box::new(report) as ReportOf)
+    });
+    of_records!(mac, Mac, ues, UeStats, dl_aggr_sdus)
+        .chain(of_records!(rlc, Rlc, bearers, BearerStats, tx_pdu_packets))
+        .chain(of_records!(pdcp, Pdcp, bearers, BearerStats, tx_sdu_packets))
+        .chain(of_records!(gtp, Gtp, tunnels, Tunnel, teid_gnb))
+        .chain(events)
+        .collect()
+}
+
+/// The network of a UE: that of the first tenant, of the second, or of none.
+fn plmn_of(number: u16) -> PlmnIdentity {
+    match number {
+        1 | 3 => A,
+        2 => B,
+        _ => PlmnIdentity::from_codes(1, 9, 2),
+    }
+}
+
+fn part(model: Offered, node: &NodeState, message: &[u8], tenant: usize) -> (Content, Vec<u8>) {
+    let (arena, mut records, mut out) = (Arena::new(), OwnedRecords::default(), Vec::new());
+    let report = Report::read(model, node, message, &mut records, &arena).unwrap();
+    let content = report.partition(&View::Plain, node, tenant, (ACTION, message), &mut out).unwrap();
+    (content, out)
+}
+
+#[test]
+fn each_statistics_model_has_the_own_ues_of_a_tenant_in_each_encoding() {
+    let node = node();
+    let all = statistics();
+    assert_eq!(all.len(), 4 * 3 + 2);
+    for (model, report) in all {
+        let message = report(&[1, 2, 3, 9]);
+        assert_eq!(part(model, &node, &message, 0), (Content::Written, report(&[1, 3])), "{model:?}");
+        assert_eq!(part(model, &node, &message, 1), (Content::Written, report(&[2])), "{model:?}");
+        assert_eq!(part(model, &node, &report(&[1, 3]), 0).0, Content::Unchanged, "{model:?}");
+        // a report of events without events is none
+        let nothing = if matches!(model, Offered::Rrc(_)) {
+            (Content::Nothing, Vec::new())
+        } else {
+            (Content::Written, report(&[]))
+        };
+        assert_eq!(part(model, &node, &report(&[1, 9]), 1), nothing, "{model:?}");
+    }
+}
+
+#[test]
+fn report_of_slices_has_those_of_the_tenant_with_its_own_numbers_and_shares() {
+    let none = PrintableString::literal("");
+    let slice = |id: u32, reserved: f32| Slice {
+        id,
+        label: none.clone(),
+        ue_scheduler: none.clone(),
+        parameters: Parameters::Nvs(NvsParameters::Capacity(Share { reserved })),
+    };
+    let dl = |slices: Vec<Slice<'static>>| SliceConfiguration {
+        dl: DirectionSlices { scheduler: PrintableString::literal("NVS"), slices: slices.into() },
+        ul: DirectionSlices { scheduler: PrintableString::literal("NVS"), ..DirectionSlices::default() },
+    };
+    let ue = |rnti: u16, dl_id: u32| UeSlices { dl_id, ul_id: NO_SLICE, rnti };
+    let mut node = node();
+    let schedulers = [none.clone(), none.clone()];
+    let own = |id: u32, share: f32, rnti: u16| {
+        let add = ControlMessage::AddOrModify(SliceConfiguration {
+            ul: DirectionSlices::default(),
+            ..dl(vec![slice(id, share)])
+        });
+        let with_slice = crate::slices::VirtualSlices::default().after(&add, &schedulers, |_| true).unwrap();
+        with_slice.after(&ControlMessage::Associate(vec![ue(rnti, id)].into()), &schedulers, |_| true).unwrap()
+    };
+    node.tenants[0].slices = own(3, 0.6, 1);
+    node.tenants[1].slices = own(4, 0.5, 2);
+    for wire in slice::MODEL.wires {
+        let report = |slices, ues: Vec<UeSlices>| {
+            let mut out = Vec::new();
+            let message = slice::IndicationMessage { slices, ues: ues.into(), timestamp_us: 5 };
+            message.encode(*wire, &mut out).unwrap();
+            out
+        };
+        // also a slice of the owner, and a UE of no tenant in it
+        let physical = vec![slice(2, 0.1), slice(19, 0.3), slice(31, 0.2), slice(36, 0.25), slice(47, 0.25)];
+        let message = report(dl(physical), vec![ue(1, 19), ue(2, 36), ue(3, 31), ue(9, 2)]);
+        let of = |tenant| part(Offered::Slice(*wire), &node, &message, tenant);
+        assert_eq!(of(0), (Content::Written, report(dl(vec![slice(3, 0.6)]), vec![ue(1, 3)])), "{wire}");
+        assert_eq!(of(1), (Content::Written, report(dl(vec![slice(4, 0.5)]), vec![ue(2, 4)])), "{wire}");
     }
 }

@@ -91,10 +91,10 @@ fn deleted_slice_leaves_its_ues_to_the_rest() {
 }
 
 /// A source of random numbers that a seed repeats (xorshift64*).
-struct Random(u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, bound: u32) -> u32 {
+    pub fn below(&mut self, bound: u32) -> u32 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;

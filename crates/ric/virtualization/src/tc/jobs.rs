@@ -52,8 +52,10 @@ pub(crate) enum Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Tenant(usize),
-    /// A tenant of former agreements.
+    /// Tenants of former agreements: what they have left is removed.
     Orphan,
+    /// A tenant that went while the control that it had asked for was in progress.
+    Former,
 }
 
 struct Running {
@@ -82,12 +84,16 @@ impl Jobs {
         }
     }
 
-    /// Has the queues and filters of a former tenant removed.
-    pub fn add_orphan(&mut self, map: TcMap) {
-        if !map.is_empty() {
+    /// Has the queues and filters removed of a tenant that is gone.
+    pub fn vacate(&mut self, tenant: usize, map: TcMap) {
+        self.queue.retain(|(other, _)| *other != tenant);
+        let running = self.running.as_mut().filter(|running| running.owner == Owner::Tenant(tenant));
+        if !map.is_empty() || running.is_some() {
             self.orphans.push(map);
-            // they were the reason
-            self.has_prepared = true;
+        }
+        if let Some(running) = running {
+            running.owner = Owner::Former;
+            running.job = None;
         }
     }
 
@@ -133,7 +139,7 @@ pub(crate) fn observe(station: &mut BaseStation, report: IndicationMessage<'stat
         let new_id = ids.into_iter().find(|id| !before.contains(id));
         match owner {
             Owner::Tenant(tenant) => node.tenants[tenant].tc.apply(effect, new_id),
-            Owner::Orphan => jobs.orphans.iter_mut().for_each(|map| map.apply(effect, new_id)),
+            Owner::Orphan | Owner::Former => jobs.orphans.iter_mut().for_each(|map| map.apply(effect, new_id)),
         }
         match effect {
             Effect::Prepared => jobs.has_prepared = true,
@@ -213,7 +219,11 @@ pub(crate) fn advance(id: NodeId, station: &mut BaseStation, ric: &mut IappConte
             Err(reason) => {
                 if ric.allows_line(id) {
                     let name = &station.shared.lock().name;
-                    warn!(node = name, "cannot change traffic control: {reason}");
+                    warn!(
+                        node = name,
+                        function = function.0,
+                        "traffic control stays as it was: cannot send a change for tenants: {reason}"
+                    );
                 }
                 give_up(station, owner, job, effect, failed(wire, &reason));
             }
@@ -232,7 +242,7 @@ pub(crate) fn acknowledge(station: &mut BaseStation, answer: &ControlOutcome, ma
     station.tc.is_current = true;
     if may_log {
         let name = &station.shared.lock().name;
-        warn!(node = name, "the base station does not take a change of traffic control: {answer}");
+        warn!(node = name, "traffic control stays as it was: the base station refuses a change for tenants: {answer}");
     }
     let failure = match (answer, station.tc_function()) {
         (ControlOutcome::Failed { cause, outcome }, _) => {
@@ -250,7 +260,7 @@ pub(crate) fn subscription_lost(station: &mut BaseStation) {
     let jobs = std::mem::take(&mut station.tc);
     let running = jobs.running.and_then(|running| match running.owner {
         Owner::Tenant(tenant) => Some((tenant, running.job?)),
-        Owner::Orphan => None,
+        Owner::Orphan | Owner::Former => None,
     });
     for (tenant, job) in running.into_iter().chain(jobs.queue) {
         let failure = failed(wire, "the base station does not report its traffic control");
@@ -265,6 +275,8 @@ fn give_up(station: &mut BaseStation, owner: Owner, job: Option<Job>, effect: Ef
             station.tc.orphans.clear();
             station.tc.has_prepared = false;
         }
+        // its map is that from before
+        (Owner::Former, _) => {}
         (Owner::Tenant(tenant), Some(job @ Job::Control { .. })) => answer(station, tenant, job, Err(failure)),
         (Owner::Tenant(tenant), job) => {
             let mut node = station.shared.lock();

@@ -242,3 +242,24 @@ fn what_the_base_station_has_lost_is_forgotten() {
     node.tenants[0].tc.retain_reported(&report);
     assert!(node.tenants[0].tc.is_empty());
 }
+
+#[test]
+fn report_has_the_part_of_the_tenant_in_each_encoding() {
+    use crate::node::{Offered, View};
+    use crate::reports::{Content, OwnedRecords, Report};
+
+    let (node, report) = (node(), report());
+    for wire in e2sm::tc::MODEL.wires {
+        let mut message = Vec::new();
+        report.encode(*wire, &mut message).unwrap();
+        let (arena, mut records) = (e2sm::Arena::new(), OwnedRecords::default());
+        let read = Report::read(Offered::Tc(*wire), &node, &message, &mut records, &arena).unwrap();
+        for tenant in 0..2 {
+            let (mut out, mut expected) = (Vec::new(), Vec::new());
+            let action = ferric::e2ap::RicActionId(1);
+            let content = read.partition(&View::Plain, &node, tenant, (action, &message), &mut out).unwrap();
+            part(&node.tenants[tenant].tc, &report).encode(*wire, &mut expected).unwrap();
+            assert_eq!((content, out), (Content::Written, expected), "{wire}: {tenant}");
+        }
+    }
+}

@@ -113,7 +113,11 @@ impl TopologyApp {
             if !reads {
                 self.agents.serve_due();
             } else if let Err(error) = self.agents.poll(Some(Duration::ZERO)) {
-                warn!(%error, "cannot poll the links to the controller of base stations");
+                warn!(
+                    %error,
+                    "cannot poll the links to the controller of base stations, which gets nothing; trying again; restart the \
+                     RIC if it stays"
+                );
             }
             has_more = self.process_commands(ric);
             if !has_more {
@@ -190,7 +194,11 @@ impl TopologyApp {
             }
             Err(reason) => {
                 if ric.allows_line(node) {
-                    warn!(station = %station.config, function = function.0, "cannot subscribe: {reason}");
+                    warn!(
+                        station = %station.config,
+                        function = function.0,
+                        "a subscription of the controller is refused: {reason}"
+                    );
                 }
                 let cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
                 station.send(function, Outgoing::Subscribed { key, answer: Err(cause) });
@@ -224,7 +232,11 @@ impl TopologyApp {
                     };
                     let ticket = ticket.map_err(|misuse| {
                         if ric.allows_line(node) {
-                            warn!(station = %station.config, function = function.0, "cannot pass a control on: {misuse}");
+                            warn!(
+                                station = %station.config,
+                                function = function.0,
+                                "a control of the controller is refused: cannot pass it on: {misuse}"
+                            );
                         }
                         Cause::RicRequest(CauseRicRequest::ControlFailedToExecute)
                     })?;
@@ -323,7 +335,11 @@ impl TopologyApp {
                 station.merge_actions(&mut wanted);
             }
             if wanted.len() > MAX_FUNCTIONS {
-                warn!(station = %station.config, "base station has more than {MAX_FUNCTIONS} functions: some are not exposed");
+                warn!(
+                    station = %station.config,
+                    "the base station has {} functions: the first {MAX_FUNCTIONS} are exposed; give its parts fewer",
+                    wanted.len()
+                );
                 wanted.truncate(MAX_FUNCTIONS);
             }
             let was_exposed = station.handle.is_some();
@@ -362,7 +378,10 @@ impl TopologyApp {
             });
             let Some((function, wire)) = events else {
                 if ric.allows_line(*id) {
-                    warn!(node = %node.global_id, "the CU reports no events of UEs (RRC): its base stations have none");
+                    warn!(
+                        node = %node.global_id,
+                        "the CU reports no events of UEs: its base stations have none; let it offer the RRC service model"
+                    );
                 }
                 continue;
             };
@@ -379,7 +398,11 @@ impl TopologyApp {
             if let Err(reason) = added
                 && ric.allows_line(*id)
             {
-                warn!(node = %node.global_id, function = function.0, "cannot subscribe: {reason}");
+                warn!(
+                    node = %node.global_id,
+                    function = function.0,
+                    "cannot subscribe to the UEs of the CU, whose base stations have none: {reason}"
+                );
             }
         }
     }
@@ -427,7 +450,11 @@ impl TopologyApp {
                 Err(error) => {
                     if ric.allows_line(node) {
                         let station = &station.config;
-                        warn!(%station, function = id.0, "cannot divide a report of the CU: {error}");
+                        warn!(
+                            %station,
+                            function = id.0,
+                            "a report is not passed on to the controller: cannot tell the part of the base station: {error}"
+                        );
                     }
                     continue;
                 }

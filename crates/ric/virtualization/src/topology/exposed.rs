@@ -82,7 +82,10 @@ impl Station {
             Ok(definition) => functions[at].of_part.definition = definition,
             // each function offers its own actions
             Err(error) => {
-                warn!(station = %self.config, "cannot offer the control actions of all parts in one: {error}")
+                warn!(
+                    station = %self.config,
+                    "each part offers its own control actions, not the base station those of all: cannot merge them: {error}"
+                )
             }
         }
     }
@@ -201,7 +204,11 @@ pub(super) fn expose(
     let cu = station.parts.get(&Part::Control).and_then(|node| nodes.get(node));
     let (Some(cu), false) = (cu, station.functions.is_empty()) else {
         if let Some(handle) = station.handle.take() {
-            warn!(station = %station.config, "base station is not exposed any more: it has lost its CU or its last DU");
+            warn!(
+                station = %station.config,
+                "base station is not exposed any more: it has lost its CU or its last DU; it is exposed again when both are \
+                 connected"
+            );
             agents.remove_node(handle);
             // its functions are gone, and with them who asked
             station.shared = SharedStation::default();
@@ -243,7 +250,11 @@ pub(super) fn expose(
         }
     }
     for (id, misuse) in refused {
-        warn!(station = %station.config, function = id.0, "cannot expose a function: {misuse}");
+        warn!(
+            station = %station.config,
+            function = id.0,
+            "a function of the base station is not exposed: {misuse}; give its parts functions with different ids"
+        );
         station.functions.retain(|exposed| exposed.id != id);
     }
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use e2ap::{Codec, GlobalE2NodeId, GnbId, RanFunctionRevision, RicActionId, RicActionType, Version};
 use e2sm::common::{
-    AmfUeNgapId, Cgi, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi, RanFunctionName, RicStyleType, Sst, UeId, UeIdGnb,
+    AmfUeNgapId, Cgi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi,
+    RanFunctionName, RicStyleType, Sst, UeId, UeIdGnb,
 };
 use e2sm::kpm::{self, EveryUe, GranularityPeriod, MeasurementType, MeasurementTypeName};
 use e2sm::rc::{self, Control, ControlAction, Drx, Handover, Plan};
@@ -192,6 +193,15 @@ fn ues_of_controls_are_limited_by_any_of_their_identities() {
     assert!(may_control(&ues(&["amf:7"]), &handover(ue_of(PLMN, 7, &[80]))).is_err());
     assert!(may_control(&ues(&["amf:7"]), &handover(ue_of(PLMN, 7, &[99]))).is_err());
     assert!(may_control(&ues(&["amf:7"]), &handover(ue_of(OTHER_PLMN, 7, &[70]))).is_err());
+    // more names than are read
+    let UeId::Gnb(id) = ue(5) else { panic!("a gNB's") };
+    let e1ap = GnbCuCpUeE1apIdItem { gnb_cu_cp_ue_e1ap_id: GnbCuCpUeE1apId(1) };
+    let with_names = |count| {
+        let names = Some(vec![e1ap.clone(); count].into());
+        handover(UeId::Gnb(Single::from(UeIdGnb { gnb_cu_cp_ue_e1ap_id_list: names, ..(*id).clone() })))
+    };
+    assert_eq!(may_control(&ues(&["amf:5", "e1ap:1"]), &with_names(8)), Ok(()));
+    assert!(may_control(&ues(&["amf:5", "e1ap:1"]), &with_names(9)).is_err());
 }
 
 #[test]

@@ -62,6 +62,8 @@ pub struct Batch {
     pub ues: Vec<u32>,
     /// Indices into [`Dictionary::slices`], or [`NONE`].
     pub slices: Vec<u32>,
+    /// The records that [follow a move](Record::follows_move), as indices in their order.
+    pub moves: Vec<u32>,
     /// The measurements, in the order of the request.
     pub columns: Vec<Column>,
     /// The names of the measurements.
@@ -94,6 +96,7 @@ impl Batch {
             cell: dictionary.cells.get(self.cells[at] as usize).copied(),
             ue: dictionary.ues.get(self.ues[at] as usize).cloned(),
             slice: dictionary.slices.get(self.slices[at] as usize).copied(),
+            follows_move: self.moves.binary_search(&u32::try_from(at).unwrap_or(NONE)).is_ok(),
             measurements: Arc::clone(&self.measurements),
             values: self.columns.iter().map(|column| column.value(at)).collect(),
         })
@@ -106,9 +109,9 @@ impl Batch {
 
     /// Removes all records and keeps the memory.
     pub fn clear(&mut self) {
-        let Batch { times_ns, nodes, cells, ues, slices, columns, .. } = self;
+        let Batch { times_ns, nodes, cells, ues, slices, moves, columns, .. } = self;
         times_ns.clear();
-        for indices in [nodes, cells, ues, slices] {
+        for indices in [nodes, cells, ues, slices, moves] {
             indices.clear();
         }
         for column in columns {
@@ -119,7 +122,8 @@ impl Batch {
 
     /// Removes the first records.
     pub(super) fn drain_front(&mut self, count: usize) {
-        let Batch { times_ns, nodes, cells, ues, slices, columns, .. } = self;
+        let Batch { times_ns, nodes, cells, ues, slices, moves, columns, .. } = self;
+        moves.retain_mut(|at| (*at as usize).checked_sub(count).map(|left| *at = left as u32).is_some());
         times_ns.drain(..count);
         for indices in [nodes, cells, ues, slices] {
             indices.drain(..count);
@@ -137,8 +141,11 @@ impl Batch {
         self.measurements = Arc::clone(measurements);
     }
 
-    /// Adds a record without values.
-    pub(super) fn push(&mut self, time_ns: i64, subject: &Subject) {
+    /// Adds a record without values, perhaps the first one of its node after a move.
+    pub(super) fn push(&mut self, time_ns: i64, subject: &Subject, follows_move: bool) {
+        if follows_move {
+            self.moves.push(u32::try_from(self.len()).unwrap_or(NONE));
+        }
         self.times_ns.push(time_ns);
         self.nodes.push(subject.node);
         self.cells.push(subject.cell);
@@ -202,6 +209,8 @@ pub struct Record {
     pub ue: Option<UeReference>,
     /// The network slice: the one that the record is about, or the one of its UE.
     pub slice: Option<NetworkSlice>,
+    /// Whether it is the first one of its node since that has moved to another RIC: some before it are missing.
+    pub follows_move: bool,
     measurements: Arc<[String]>,
     values: Vec<Value>,
 }

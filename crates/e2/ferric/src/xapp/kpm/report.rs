@@ -1,6 +1,6 @@
 //! Reports become records.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -45,6 +45,8 @@ pub(in super::super) struct Sink {
     /// The places of UEs in the dictionary.
     ues: HashMap<UeReference, u32>,
     version: u64,
+    /// The nodes that have moved to another RIC and not reported since.
+    pub moved: BTreeSet<NodeId>,
     /// Whether the queue has grown since its reader was notified.
     pub is_touched: bool,
 }
@@ -60,6 +62,7 @@ impl Sink {
             subjects: HashMap::new(),
             ues: HashMap::new(),
             version: 0,
+            moved: BTreeSet::new(),
             is_touched: false,
         }
     }
@@ -126,7 +129,7 @@ impl Source {
             message = IndicationMessage::decode_in(report.message, revision, wire, arena)?;
         }
         let period_ns = i64::try_from(self.period.as_nanos()).unwrap_or(i64::MAX);
-        let Sink { queue, about, measurements, dictionary, epoch, subjects, ues, version, .. } = sink;
+        let Sink { queue, about, measurements, dictionary, epoch, subjects, ues, version, moved, .. } = sink;
         if *version != directory.version() || dictionary.ues.len() > MAX_NAMES {
             subjects.clear();
             *version = directory.version();
@@ -160,7 +163,7 @@ impl Source {
                     }
                 };
                 let record = i64::try_from(row.record).unwrap_or(0);
-                writing.chunk().push(start_ns + record * period_ns, &subject);
+                writing.chunk().push(start_ns + record * period_ns, &subject, moved.remove(&report.node));
             }
             let Some(MeasurementType::MeasName(name)) = row.measurement else { continue };
             // in the order of the request, as a rule
@@ -183,7 +186,7 @@ impl Source {
     fn read_v1(&mut self, report: &Report<'_>, sink: &mut Sink) -> Result<(), Error> {
         let message = v1::IndicationMessage::decode_owned(report.message)?;
         let start_ns = nanoseconds(SystemTime::now()) - i64::try_from(self.period.as_nanos()).unwrap_or(0);
-        let Sink { queue, measurements, dictionary, epoch, .. } = sink;
+        let Sink { queue, measurements, dictionary, epoch, moved, .. } = sink;
         let mut writing = queue.write(dictionary, *epoch);
         let node = index(&mut writing.dictionary().nodes, Arc::clone(&self.name));
         let mut last = None;
@@ -203,7 +206,7 @@ impl Source {
             let subject = Subject { node, cell, ue, slice };
             if last != Some(subject) {
                 last = Some(subject);
-                writing.chunk().push(start_ns, &subject);
+                writing.chunk().push(start_ns, &subject, moved.remove(&report.node));
             }
             if let Some(chunk) = writing.last() {
                 let integer = u32::try_from(row.value).map(Value::Integer);

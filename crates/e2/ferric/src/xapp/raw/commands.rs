@@ -3,6 +3,7 @@
 use e2::{NodeId, SubscriptionChange, SubscriptionId, SubscriptionOrder, Ticket, XappClient};
 use e2ap::{Cause, RanFunctionId, RicActionId};
 
+use super::group::GroupCommands;
 use super::session_state::{PendingRequest, SessionState};
 use super::verify::Verifications;
 use super::{TooManyVerifications, Verification};
@@ -12,7 +13,15 @@ const ARBITERS: u16 = 4;
 
 /// The commands of an xApp. Each returns a ticket; the event with this ticket is its result.
 #[derive(Debug)]
-pub struct Commands<'a>(pub(super) &'a mut RequestQueue);
+pub struct Commands<'a>(Target<'a>);
+
+/// Where commands go.
+#[derive(Debug)]
+enum Target<'a> {
+    Ric(&'a mut RequestQueue),
+    /// The RICs of a group: to the one that serves the node.
+    Group(GroupCommands<'a>),
+}
 
 /// The commands that are not sent yet, and the state of those that are not answered yet.
 #[derive(Debug)]
@@ -29,6 +38,16 @@ pub(super) struct RequestQueue {
     pub(super) version: u16,
 }
 
+/// A control, or the answer to an insert.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ControlMessage<'a> {
+    pub function: RanFunctionId,
+    /// That of the insert that it answers.
+    pub call_process_id: Option<&'a [u8]>,
+    pub header: &'a [u8],
+    pub message: &'a [u8],
+}
+
 impl RequestQueue {
     pub(super) fn subscribe(
         &mut self,
@@ -42,48 +61,141 @@ impl RequestQueue {
         self.state.add_request(ticket, || PendingRequest::Subscribe { node, function, order, resumes });
         ticket
     }
+
+    pub(super) fn modify(&mut self, subscription: SubscriptionId, change: SubscriptionChange) -> Ticket {
+        // an id that the RIC does not have: the command fails there
+        let remote = self.state.remote(subscription).unwrap_or(SubscriptionId(u32::MAX));
+        let ticket = self.client.modify(remote, change, &mut self.bytes);
+        self.ends.push(self.bytes.len());
+        self.state.add_request(ticket, || PendingRequest::Modify(subscription));
+        ticket
+    }
+
+    pub(super) fn answer_change(&mut self, subscription: SubscriptionId, refused: &[(RicActionId, Cause)]) {
+        if let Some(remote) = self.state.remote(subscription) {
+            self.client.answer_change(remote, refused, &mut self.bytes);
+            self.ends.push(self.bytes.len());
+        }
+    }
+
+    pub(super) fn unsubscribe(&mut self, subscription: SubscriptionId) {
+        if let Some(remote) = self.state.unsubscribe(subscription) {
+            self.client.unsubscribe(remote, &mut self.bytes);
+            self.ends.push(self.bytes.len());
+        }
+    }
+
+    pub(super) fn control(&mut self, node: NodeId, control: &ControlMessage<'_>) -> Ticket {
+        let ControlMessage { function, call_process_id, header, message } = *control;
+        let RequestQueue { client, ends, bytes, state, .. } = self;
+        let ticket = client.control(node, function, header, message, call_process_id, true, bytes);
+        ends.push(bytes.len());
+        state.add_request(ticket, || PendingRequest::Control);
+        ticket
+    }
+
+    pub(super) fn control_verified(
+        &mut self,
+        node: NodeId,
+        control: &ControlMessage<'_>,
+        verify: Verification,
+    ) -> Result<Ticket, TooManyVerifications> {
+        if !self.verifications.has_room() {
+            return Err(TooManyVerifications);
+        }
+        let ticket = self.control(node, control);
+        self.verifications.add(ticket, verify);
+        Ok(ticket)
+    }
+
+    pub(super) fn set_arbiter(&mut self, is_offered: bool) -> bool {
+        let has_arbiters = self.version >= ARBITERS;
+        if has_arbiters {
+            self.client.set_arbiter(is_offered, &mut self.bytes);
+            self.ends.push(self.bytes.len());
+        }
+        has_arbiters
+    }
+
+    pub(super) fn decide(&mut self, question: u64, accepts: bool) {
+        if self.version >= ARBITERS {
+            self.client.decide(question, accepts, &mut self.bytes);
+            self.ends.push(self.bytes.len());
+        }
+    }
+
+    pub(super) fn service(&mut self, kind: u32, document: &[u8]) -> bool {
+        if self.has_services {
+            self.client.service(kind, document, &mut self.bytes);
+            self.ends.push(self.bytes.len());
+        }
+        self.has_services
+    }
+
+    pub(super) fn query(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], definition: &[u8]) -> Ticket {
+        let ticket = self.client.query(node, function, header, definition, &mut self.bytes);
+        self.ends.push(self.bytes.len());
+        self.state.add_request(ticket, || PendingRequest::Query);
+        ticket
+    }
 }
 
-impl Commands<'_> {
+impl<'a> Commands<'a> {
+    /// To one RIC.
+    pub(super) fn of(queue: &'a mut RequestQueue) -> Self {
+        Commands(Target::Ric(queue))
+    }
+
+    /// To the RICs of a group.
+    pub(super) fn of_group(group: GroupCommands<'a>) -> Self {
+        Commands(Target::Group(group))
+    }
+
+    /// The queue of the one RIC; `None` in a group.
+    pub(super) fn queue(&mut self) -> Option<&mut RequestQueue> {
+        match &mut self.0 {
+            Target::Ric(queue) => Some(queue),
+            Target::Group(_) => None,
+        }
+    }
+
     /// Subscribes to a RAN function of a node. A plain [`SubscriptionSpec`](e2::SubscriptionSpec) is resumed after the
     /// loss of its node.
     pub fn subscribe(&mut self, node: NodeId, function: RanFunctionId, order: impl Into<SubscriptionOrder>) -> Ticket {
-        self.0.subscribe(node, function, order.into(), None)
+        match &mut self.0 {
+            Target::Ric(queue) => queue.subscribe(node, function, order.into(), None),
+            Target::Group(group) => group.subscribe(node, function, order.into()),
+        }
     }
 
     /// Modifies a subscription (E2AP v3).
     pub fn modify(&mut self, subscription: SubscriptionId, change: SubscriptionChange) -> Ticket {
-        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
-        // an id that the RIC does not have: the command fails there
-        let remote = state.remote(subscription).unwrap_or(SubscriptionId(u32::MAX));
-        let ticket = client.modify(remote, change, bytes);
-        ends.push(bytes.len());
-        state.add_request(ticket, || PendingRequest::Modify(subscription));
-        ticket
+        match &mut self.0 {
+            Target::Ric(queue) => queue.modify(subscription, change),
+            Target::Group(group) => group.modify(subscription, change),
+        }
     }
 
     /// Answers a [`RequestEvent::ChangeRequired`](super::RequestEvent::ChangeRequired) with the actions that must stay
     /// as they are, each with the cause for the node. The RIC agrees to the others. A late answer has no effect.
     pub fn answer_change(&mut self, subscription: SubscriptionId, refused: &[(RicActionId, Cause)]) {
-        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
-        if let Some(remote) = state.remote(subscription) {
-            client.answer_change(remote, refused, bytes);
-            ends.push(bytes.len());
+        match &mut self.0 {
+            Target::Ric(queue) => queue.answer_change(subscription, refused),
+            Target::Group(group) => group.answer_change(subscription, refused),
         }
     }
 
     /// Deletes a subscription.
     pub fn unsubscribe(&mut self, subscription: SubscriptionId) {
-        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
-        if let Some(remote) = state.unsubscribe(subscription) {
-            client.unsubscribe(remote, bytes);
-            ends.push(bytes.len());
+        match &mut self.0 {
+            Target::Ric(queue) => queue.unsubscribe(subscription),
+            Target::Group(group) => group.unsubscribe(subscription),
         }
     }
 
     /// Sends a control that the function is to acknowledge.
     pub fn control(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], message: &[u8]) -> Ticket {
-        self.send_control(node, function, None, header, message)
+        self.send_control(node, &ControlMessage { function, call_process_id: None, header, message })
     }
 
     /// Sends a control and verifies its effect: after the acknowledgement, the reports of a subscription are checked,
@@ -91,7 +203,8 @@ impl Commands<'_> {
     /// verified.
     ///
     /// # Errors
-    /// When [`MAX_VERIFICATIONS`](super::MAX_VERIFICATIONS) are in progress; the control was not sent.
+    /// When [`MAX_VERIFICATIONS`](super::MAX_VERIFICATIONS) are in progress, in a group of RICs at that of the node; the control was
+    /// not sent.
     pub fn control_verified(
         &mut self,
         node: NodeId,
@@ -100,12 +213,11 @@ impl Commands<'_> {
         message: &[u8],
         verify: Verification,
     ) -> Result<Ticket, TooManyVerifications> {
-        if !self.0.verifications.has_room() {
-            return Err(TooManyVerifications);
+        let control = ControlMessage { function, call_process_id: None, header, message };
+        match &mut self.0 {
+            Target::Ric(queue) => queue.control_verified(node, &control, verify),
+            Target::Group(group) => group.control_verified(node, &control, verify),
         }
-        let ticket = self.control(node, function, header, message);
-        self.0.verifications.add(ticket, verify);
-        Ok(ticket)
     }
 
     /// Answers an insert with a control that carries the insert's call process id and is to be acknowledged.
@@ -117,22 +229,15 @@ impl Commands<'_> {
         header: &[u8],
         message: &[u8],
     ) -> Ticket {
-        self.send_control(node, function, Some(call_process_id), header, message)
+        let call_process_id = Some(call_process_id);
+        self.send_control(node, &ControlMessage { function, call_process_id, header, message })
     }
 
-    fn send_control(
-        &mut self,
-        node: NodeId,
-        function: RanFunctionId,
-        call_process_id: Option<&[u8]>,
-        header: &[u8],
-        message: &[u8],
-    ) -> Ticket {
-        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
-        let ticket = client.control(node, function, header, message, call_process_id, true, bytes);
-        ends.push(bytes.len());
-        state.add_request(ticket, || PendingRequest::Control);
-        ticket
+    fn send_control(&mut self, node: NodeId, control: &ControlMessage<'_>) -> Ticket {
+        match &mut self.0 {
+            Target::Ric(queue) => queue.control(node, control),
+            Target::Group(group) => group.control(node, control),
+        }
     }
 
     /// Offers to be an arbiter on conflicts between controls of xApps, or takes that back. The answer is
@@ -140,22 +245,18 @@ impl Commands<'_> {
     /// [`RequestEvent::ControlAsked`](super::RequestEvent::ControlAsked). Returns whether the RIC has arbiters; the others speak an older
     /// version of the protocol.
     pub fn set_arbiter(&mut self, is_offered: bool) -> bool {
-        let RequestQueue { client, ends, bytes, version, .. } = &mut *self.0;
-        let has_arbiters = *version >= ARBITERS;
-        if has_arbiters {
-            client.set_arbiter(is_offered, bytes);
-            ends.push(bytes.len());
+        match &mut self.0 {
+            Target::Ric(queue) => queue.set_arbiter(is_offered),
+            Target::Group(group) => group.set_arbiter(is_offered),
         }
-        has_arbiters
     }
 
     /// Decides on a control that waits. [`RequestEvent::Decided`](super::RequestEvent::Decided) says whether it was in time. Has no
     /// effect if the RIC has no arbiters.
     pub fn decide(&mut self, question: u64, accepts: bool) {
-        let RequestQueue { client, ends, bytes, version, .. } = &mut *self.0;
-        if *version >= ARBITERS {
-            client.decide(question, accepts, bytes);
-            ends.push(bytes.len());
+        match &mut self.0 {
+            Target::Ric(queue) => queue.decide(question, accepts),
+            Target::Group(group) => group.decide(question, accepts),
         }
     }
 
@@ -164,20 +265,17 @@ impl Commands<'_> {
     /// above 128 KiB ends the session. Returns whether it is sent: not to a RIC whose version of the RIC-xApp protocol has no such
     /// messages.
     pub fn service(&mut self, kind: u32, document: &[u8]) -> bool {
-        let RequestQueue { client, has_services, ends, bytes, .. } = &mut *self.0;
-        if *has_services {
-            client.service(kind, document, bytes);
-            ends.push(bytes.len());
+        match &mut self.0 {
+            Target::Ric(queue) => queue.service(kind, document),
+            Target::Group(group) => group.service(kind, document),
         }
-        *has_services
     }
 
     /// Sends a query (E2AP v3).
     pub fn query(&mut self, node: NodeId, function: RanFunctionId, header: &[u8], definition: &[u8]) -> Ticket {
-        let RequestQueue { client, ends, bytes, state, .. } = &mut *self.0;
-        let ticket = client.query(node, function, header, definition, bytes);
-        ends.push(bytes.len());
-        state.add_request(ticket, || PendingRequest::Query);
-        ticket
+        match &mut self.0 {
+            Target::Ric(queue) => queue.query(node, function, header, definition),
+            Target::Group(group) => group.query(node, function, header, definition),
+        }
     }
 }

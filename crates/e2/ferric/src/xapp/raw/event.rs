@@ -28,6 +28,19 @@ pub enum XappEvent<'a> {
     NodeChanged(&'a NodeInfo),
     /// A node is lost, and with it every subscription that is not suspended.
     NodeLost(&'a NodeInfo),
+    /// A node that was connected to another RIC of the group is connected to this one. Follows its `NodeUp`; only an
+    /// [`XappGroup`](super::XappGroup) has it.
+    NodeMoved {
+        /// The node.
+        node: NodeId,
+        /// The address of the RIC that it was connected to.
+        from: &'a str,
+        /// The address of the RIC that it is connected to.
+        to: &'a str,
+    },
+    /// Services are another RIC's of the group from now on, since the one that had them is lost: what was requested of them is to be
+    /// requested again. Only an [`XappGroup`](super::XappGroup) has it.
+    ServicesMoved,
     /// The result of a command, or an event of a subscription.
     Request(RequestEvent),
     /// A RIC Indication.

@@ -117,7 +117,10 @@ impl Xapp {
         }
         if self.requests.verifications.deadline().is_some() {
             for (ticket, verdict) in self.requests.verifications.expired(Instant::now()) {
-                handle(SessionEvent::Event(XappEvent::Verified { ticket, verdict }), &mut Commands(&mut self.requests));
+                handle(
+                    SessionEvent::Event(XappEvent::Verified { ticket, verdict }),
+                    &mut Commands::of(&mut self.requests),
+                );
             }
         }
         if writable || !self.requests.ends.is_empty() {
@@ -146,7 +149,7 @@ impl Xapp {
                 RicMessage::Welcome { version, ric_id } => {
                     requests.version = version;
                     requests.has_services = version > OLDEST_PROTOCOL_VERSION;
-                    return handle(SessionEvent::Welcome(ric_id), &mut Commands(requests));
+                    return handle(SessionEvent::Welcome(ric_id), &mut Commands::of(requests));
                 }
                 RicMessage::Refused(code) if is_fatal(code) => {
                     failed = Some(Error::Refused(code));
@@ -160,7 +163,7 @@ impl Xapp {
                 RicMessage::NodeUp(node) => {
                     let (id, key) = (node.id, node.global_id);
                     nodes.insert(id, node);
-                    handle(SessionEvent::Event(XappEvent::NodeUp(&nodes[&id])), &mut Commands(requests));
+                    handle(SessionEvent::Event(XappEvent::NodeUp(&nodes[&id])), &mut Commands::of(requests));
                     for (local, function, order) in requests.state.to_resubscribe(id, key) {
                         requests.subscribe(id, function, order, Some(local));
                     }
@@ -173,7 +176,7 @@ impl Xapp {
                 }
                 RicMessage::NodeLost(id) => {
                     if let Some(node) = nodes.remove(&id) {
-                        let commands = &mut Commands(requests);
+                        let commands = &mut Commands::of(requests);
                         handle(SessionEvent::Event(XappEvent::NodeLost(&node)), commands);
                     }
                     return;
@@ -190,9 +193,12 @@ impl Xapp {
                         codec,
                         pdu: envelope.pdu,
                     };
-                    handle(SessionEvent::Event(XappEvent::Indication(indication)), &mut Commands(requests));
+                    handle(SessionEvent::Event(XappEvent::Indication(indication)), &mut Commands::of(requests));
                     for (ticket, verdict) in requests.verifications.reported(&indication) {
-                        handle(SessionEvent::Event(XappEvent::Verified { ticket, verdict }), &mut Commands(requests));
+                        handle(
+                            SessionEvent::Event(XappEvent::Verified { ticket, verdict }),
+                            &mut Commands::of(requests),
+                        );
                     }
                     return;
                 }
@@ -207,7 +213,7 @@ impl Xapp {
                     return;
                 }
             };
-            handle(SessionEvent::Event(xapp_event), &mut Commands(requests));
+            handle(SessionEvent::Event(xapp_event), &mut Commands::of(requests));
         });
         match failed {
             Some(error) => Err(error),

@@ -18,6 +18,7 @@
 mod commands;
 mod event;
 mod exchange;
+mod group;
 mod reconnect;
 mod session_state;
 mod verify;
@@ -28,7 +29,7 @@ use std::time::{Duration, Instant};
 use e2::xapp::NodeInfo;
 use e2::{NodeId, XappClient};
 use e2ap::{Codec, GlobalRicId};
-use link::{Address, Events, Interest, Link, Poll, Scratch};
+use link::{Address, Events, Link, Poll, Scratch};
 
 use crate::{Error, StopHandle};
 
@@ -41,6 +42,7 @@ use verify::Verifications;
 pub use commands::Commands;
 pub use e2::RequestEvent;
 pub use event::{Indication, XappEvent};
+pub use group::{MAX_RICS, XappGroup};
 pub use verify::{MAX_VERIFICATIONS, TooManyVerifications, Verdict, Verification};
 
 /// The configuration of an xApp's session.
@@ -115,7 +117,7 @@ enum ConnectionState {
     /// The hello is sent; the welcome must arrive by then.
     AwaitingWelcome(Instant),
     Open,
-    /// The RIC is lost; the next attempt is at that time.
+    /// There is no RIC; the next attempt is at that time.
     Lost(Instant),
 }
 
@@ -129,36 +131,8 @@ impl Xapp {
     /// time.
     pub fn connect(address: &Address, name: &str, config: XappConfig) -> Result<Self, Error> {
         let deadline = Instant::now() + config.connect_timeout;
-        let poll = Poll::new().map_err(Error::epoll)?;
-        let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
-        let link = Link::connect(address, &config.link)?;
-        poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;
-        let mut xapp = Xapp {
-            poll,
-            events: Events::new(),
-            scratch: Scratch::new(),
-            link: Some(link),
-            writable_wanted: true,
-            stop,
-            address: address.clone(),
-            name: name.to_owned(),
-            connection: ConnectionState::AwaitingWelcome(deadline),
-            pause: config.reconnect.unwrap_or_default().first,
-            ric_id: GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 0),
-            nodes: BTreeMap::new(),
-            unreported_nodes: Vec::new(),
-            requests: RequestQueue {
-                client: XappClient::new(),
-                has_services: false,
-                ends: Vec::new(),
-                bytes: Vec::new(),
-                verifications: Verifications::default(),
-                state: SessionState::new(config.reconnect.is_some()),
-                version: 0,
-            },
-            config,
-        };
-        xapp.send_hello();
+        let mut xapp = Xapp::unconnected(address, name, config)?;
+        xapp.open_link()?;
         let mut welcome = None;
         while welcome.is_none() {
             let timeout = deadline.saturating_duration_since(Instant::now());
@@ -178,6 +152,37 @@ impl Xapp {
         }
         xapp.connection = ConnectionState::Open;
         Ok(xapp)
+    }
+
+    /// A session that connects as soon as it is driven.
+    fn unconnected(address: &Address, name: &str, config: XappConfig) -> Result<Self, Error> {
+        let poll = Poll::new().map_err(Error::epoll)?;
+        let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
+        Ok(Xapp {
+            poll,
+            events: Events::new(),
+            scratch: Scratch::new(),
+            link: None,
+            writable_wanted: true,
+            stop,
+            address: address.clone(),
+            name: name.to_owned(),
+            connection: ConnectionState::Lost(Instant::now()),
+            pause: config.reconnect.unwrap_or_default().first,
+            ric_id: GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 0),
+            nodes: BTreeMap::new(),
+            unreported_nodes: Vec::new(),
+            requests: RequestQueue {
+                client: XappClient::new(),
+                has_services: false,
+                ends: Vec::new(),
+                bytes: Vec::new(),
+                verifications: Verifications::default(),
+                state: SessionState::new(config.reconnect.is_some()),
+                version: 0,
+            },
+            config,
+        })
     }
 
     /// Sends the hello.
@@ -212,7 +217,7 @@ impl Xapp {
 
     /// Returns the commands, for use outside of the handler. The next [`Xapp::poll`] sends them.
     pub fn commands(&mut self) -> Commands<'_> {
-        Commands(&mut self.requests)
+        Commands::of(&mut self.requests)
     }
 
     /// Waits for messages for at most `timeout` (`None`: without limit), then passes all events to `handle`, in order.
@@ -236,7 +241,7 @@ impl Xapp {
         let unreported_nodes = std::mem::take(&mut self.unreported_nodes);
         let timeout = if unreported_nodes.is_empty() { timeout } else { Some(Duration::ZERO) };
         for node in unreported_nodes.iter().filter_map(|id| self.nodes.get(id)) {
-            handle(XappEvent::NodeUp(node), &mut Commands(&mut self.requests));
+            handle(XappEvent::NodeUp(node), &mut Commands::of(&mut self.requests));
         }
         if let ConnectionState::Lost(until) = self.connection
             && !self.reconnect(timeout, until, handle)?
@@ -244,7 +249,7 @@ impl Xapp {
             return Ok(());
         }
         let mut welcome = None;
-        let exchanged = self.exchange(timeout, &mut |event, commands| match event {
+        let exchanged = self.converse(timeout, &mut |event, commands| match event {
             SessionEvent::Welcome(ric_id) => {
                 welcome = Some(ric_id);
                 handle(XappEvent::Reconnected(ric_id), commands);
@@ -253,11 +258,8 @@ impl Xapp {
         });
         if let Some(ric_id) = welcome {
             tracing::info!(ric = %self.address, %ric_id, "reconnected to the RIC");
-            (self.ric_id, self.connection) = (ric_id, ConnectionState::Open);
-            self.pause = self.config.reconnect.unwrap_or_default().first;
         }
-        let late = matches!(self.connection, ConnectionState::AwaitingWelcome(by) if by <= Instant::now());
-        match exchanged.and(if late { Err(Error::NoAnswer) } else { Ok(()) }) {
+        match exchanged {
             Err(error) if self.config.reconnect.is_some() && is_recoverable(&error) => {
                 let retry_in_ms = self.pause.as_millis();
                 tracing::warn!(ric = %self.address, %error, retry_in_ms, "connection to the RIC lost; reconnecting");
@@ -266,5 +268,26 @@ impl Xapp {
             }
             result => result,
         }
+    }
+
+    /// Exchanges messages over the link. The welcome opens the session; one that is late is an error.
+    fn converse(
+        &mut self,
+        timeout: Option<Duration>,
+        handle: &mut dyn FnMut(SessionEvent<'_>, &mut Commands<'_>),
+    ) -> Result<(), Error> {
+        let mut welcome = None;
+        let exchanged = self.exchange(timeout, &mut |event, commands| {
+            if let SessionEvent::Welcome(ric_id) = &event {
+                welcome = Some(*ric_id);
+            }
+            handle(event, commands);
+        });
+        if let Some(ric_id) = welcome {
+            (self.ric_id, self.connection) = (ric_id, ConnectionState::Open);
+            self.pause = self.config.reconnect.unwrap_or_default().first;
+        }
+        let late = matches!(self.connection, ConnectionState::AwaitingWelcome(by) if by <= Instant::now());
+        exchanged.and(if late { Err(Error::NoAnswer) } else { Ok(()) })
     }
 }

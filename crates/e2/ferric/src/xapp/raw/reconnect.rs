@@ -6,6 +6,7 @@ use e2::SubscriptionEnd;
 use e2::{ControlOutcome, ModifyOutcome, QueryOutcome, SubscribeError};
 use link::{Interest, Link};
 
+use super::exchange::SessionEvent;
 use super::session_state::PendingRequest;
 use super::{Commands, ConnectionState, LINK_TOKEN, RequestEvent, Xapp, XappEvent};
 use crate::{Error, endpoint};
@@ -25,25 +26,59 @@ impl Xapp {
         if Instant::now() < until {
             return Ok(false);
         }
-        endpoint::renew_certificates(&self.config.link);
-        let linked = Link::connect(&self.address, &self.config.link).map_err(Error::from);
-        let added = linked.and_then(|link| {
-            self.poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;
-            Ok(link)
-        });
-        match added {
-            Ok(link) => {
-                self.link = Some(link);
-                self.writable_wanted = true;
-                self.connection = ConnectionState::AwaitingWelcome(Instant::now() + self.config.connect_timeout);
-                self.send_hello();
-                Ok(true)
-            }
+        match self.open_link() {
+            Ok(()) => Ok(true),
             Err(error) => {
                 tracing::debug!(ric = %self.address, %error, "cannot connect to the RIC; retrying");
                 self.schedule_reconnect(handle);
                 Ok(false)
             }
+        }
+    }
+
+    /// Begins to connect; the hello is sent once there is a link.
+    pub(super) fn open_link(&mut self) -> Result<(), Error> {
+        endpoint::renew_certificates(&self.config.link);
+        let link = Link::connect(&self.address, &self.config.link)?;
+        self.poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;
+        self.link = Some(link);
+        self.writable_wanted = true;
+        // what was requested of a RIC that is lost
+        self.requests.ends.clear();
+        self.requests.bytes.clear();
+        self.connection = ConnectionState::AwaitingWelcome(Instant::now() + self.config.connect_timeout);
+        self.send_hello();
+        Ok(())
+    }
+
+    /// Does what is due, without waiting. For the owner of several sessions, which handles the loss of each.
+    pub(super) fn advance(&mut self, handle: &mut dyn FnMut(SessionEvent<'_>, &mut Commands<'_>)) -> Result<(), Error> {
+        match self.connection {
+            ConnectionState::Lost(until) if Instant::now() < until => return Ok(()),
+            ConnectionState::Lost(_) => self.open_link()?,
+            ConnectionState::AwaitingWelcome(_) | ConnectionState::Open => {}
+        }
+        self.converse(Some(Duration::ZERO), handle)
+    }
+
+    /// Whether commands wait to be sent.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.link.is_some() && !self.requests.ends.is_empty()
+    }
+
+    /// When [`Xapp::advance`] has something to do although nothing was received.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let connection = match self.connection {
+            ConnectionState::AwaitingWelcome(until) | ConnectionState::Lost(until) => Some(until),
+            ConnectionState::Open => None,
+        };
+        [connection, self.requests.verifications.deadline()].into_iter().flatten().min()
+    }
+
+    /// Tries again no later, or no earlier, than at that time.
+    pub(super) fn retry(&mut self, limit: impl FnOnce(Instant) -> Instant) {
+        if let ConnectionState::Lost(until) = &mut self.connection {
+            *until = limit(*until);
         }
     }
 
@@ -56,7 +91,7 @@ impl Xapp {
         self.unreported_nodes.clear();
         self.fail_unanswered(handle);
         for node in std::mem::take(&mut self.nodes).values() {
-            handle(XappEvent::NodeLost(node), &mut Commands(&mut self.requests));
+            handle(XappEvent::NodeLost(node), &mut Commands::of(&mut self.requests));
         }
         self.schedule_reconnect(handle);
     }
@@ -68,7 +103,7 @@ impl Xapp {
         let (unanswered, suspended) = self.requests.state.handle_loss();
         let verdicts = self.requests.verifications.lose();
         let left = self.requests.state.take_unsubscribed();
-        let commands = &mut Commands(&mut self.requests);
+        let commands = &mut Commands::of(&mut self.requests);
         for (ticket, request) in unanswered {
             handle(
                 match request {
@@ -109,7 +144,7 @@ impl Xapp {
         let retry_in = self.pause;
         self.pause = self.pause.saturating_mul(2).min(self.config.reconnect.unwrap_or_default().last);
         self.connection = ConnectionState::Lost(Instant::now() + retry_in);
-        handle(XappEvent::Disconnected { retry_in }, &mut Commands(&mut self.requests));
+        handle(XappEvent::Disconnected { retry_in }, &mut Commands::of(&mut self.requests));
     }
 }
 

@@ -27,6 +27,16 @@ impl Verification {
     ) -> Self {
         Verification { subscription, within, shows: Box::new(shows) }
     }
+
+    /// The subscription.
+    pub(super) fn subscription(&self) -> SubscriptionId {
+        self.subscription
+    }
+
+    /// The same by reports of another subscription.
+    pub(super) fn by(self, subscription: SubscriptionId) -> Self {
+        Verification { subscription, ..self }
+    }
 }
 
 impl fmt::Debug for Verification {

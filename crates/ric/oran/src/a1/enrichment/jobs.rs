@@ -199,9 +199,12 @@ impl Jobs {
         let error = if self.is_away() {
             JobError { is_retried: false, ..Jobs::unavailable() }
         } else if self.queries.len() == MAX_QUERIES {
-            JobError::new(503, format!("{MAX_QUERIES} queries wait already"))
+            JobError::new(
+                503,
+                format!("{MAX_QUERIES} queries of EI types wait for the non-RT RIC, as many as may: try again"),
+            )
         } else if of_host >= MAX_QUERIES_OF_HOST {
-            JobError::new(429, format!("{MAX_QUERIES_OF_HOST} queries of its host wait already"))
+            JobError::new(429, format!("{MAX_QUERIES_OF_HOST} queries of its host wait, as many as may: try again"))
         } else {
             return self.queries.push_back((host, answer));
         };
@@ -252,7 +255,10 @@ impl Jobs {
         let conflict = |why: &str| Err(JobError::new(409, format!("job `{job_id}` {why}")));
         let Some(job) = self.jobs.get_mut(&job_id) else {
             if self.jobs.len() >= MAX_JOBS {
-                return Err(JobError::new(507, format!("there are {MAX_JOBS} jobs already")));
+                return Err(JobError::new(
+                    507,
+                    format!("the RIC has {MAX_JOBS} EI jobs, as many as may be: let xApps delete some"),
+                ));
             }
             let of_host = self.jobs.values().filter(|job| job.host == host).count();
             if of_host >= MAX_JOBS_OF_HOST {
@@ -269,7 +275,7 @@ impl Jobs {
             return Ok(true);
         };
         if job.content.ei_type_id != ei_type_id {
-            return conflict("exists with another type");
+            return conflict("exists with another type: take another job id, or delete it first");
         }
         if job.work == Some(Work::Delete) {
             job.content = JobContent { ei_type_id, job_owner, definition: job_definition, owners: vec![owner.clone()] };
@@ -283,7 +289,7 @@ impl Jobs {
                 return Ok(false);
             }
             if job.content.owners.len() >= MAX_OWNERS {
-                return conflict(&format!("has {MAX_OWNERS} xApps already"));
+                return conflict(&format!("has {MAX_OWNERS} xApps, as many as may be: take another job id"));
             }
             job.content.owners.push(owner.clone());
             return Ok(true);

@@ -220,7 +220,10 @@ impl Enrichment {
             }
         };
         if let Err(error) = std::thread::Builder::new().name("a1-ei-restore".to_owned()).spawn(read) {
-            warn!("A1-EI: jobs of an earlier run are not read: cannot start a thread: {error}");
+            warn!(
+                "A1-EI: jobs of an earlier run are not read: cannot start a thread: {error}; raise the limit of threads (ulimit -u, \
+                 TasksMax), and restart the RIC"
+            );
         }
     }
 
@@ -401,7 +404,10 @@ impl Enrichment {
             if let Some(owner) = jobs.next_gone(now) {
                 drop(jobs);
                 let count = self.owner_gone(&owner);
-                info!("A1-EI: {count} jobs of xApp {} end: it is gone", escaped(&owner.address));
+                info!(
+                    "A1-EI: {count} jobs of xApp {} end: it is gone; it creates them again when it is back",
+                    escaped(&owner.address)
+                );
                 jobs = self.jobs();
                 continue;
             }

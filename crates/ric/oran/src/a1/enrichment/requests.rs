@@ -168,7 +168,11 @@ impl Enrichment {
         if let Some(wait) = self.jobs().unanswered(Instant::now(), named) {
             let wait_s = wait.as_secs();
             let url = self.0.client.url();
-            warn!("A1-EI: the non-RT RIC at {url} is not available: {}; trying again in {wait_s} s", escaped(why));
+            warn!(
+                "A1-EI: the non-RT RIC at {url} is not available, and jobs wait: {}; trying again in {wait_s} s; check it, or the URL \
+                 (--non-rt-ric)",
+                escaped(why)
+            );
         }
     }
 
@@ -180,7 +184,7 @@ impl Enrichment {
         if let Outcome::Refused(error) = &outcome
             && self.0.log.allow(Host::Unknown)
         {
-            warn!("A1-EI: job `{job_id}`: {}", escaped(&error.detail));
+            warn!("A1-EI: job `{job_id}` is refused, and its xApp told so: {}", escaped(&error.detail));
         }
         let mut jobs = self.jobs();
         let (is_changed, notices) = jobs.finish(job_id, did, sent, outcome);

@@ -3,6 +3,7 @@
 use sdl::{Change, Entries, Handle};
 use tracing::warn;
 
+use super::MAX_JOBS;
 use super::jobs::{JobContent, Jobs, is_id};
 
 const NAMESPACE: &str = "A1m_ns";
@@ -31,7 +32,10 @@ impl Store {
             None => Change::Remove { key },
         };
         if !self.handle.apply(vec![change]) {
-            warn!("A1-EI: job `{job_id}` is not stored: too many changes of the shared data layer wait");
+            warn!(
+                "A1-EI: the change of job `{job_id}` is not stored, and lost with a restart of the RIC: {}",
+                sdl::NO_ROOM
+            );
         }
     }
 
@@ -54,10 +58,15 @@ impl Store {
             match content.filter(|of| is_id(&job_id) && is_id(&of.ei_type_id)) {
                 Some(content) => {
                     if !jobs.restore(job_id, content) {
-                        return warn!("A1-EI: jobs in the shared data layer are ignored: there are too many");
+                        return warn!(
+                            "A1-EI: further jobs in the shared data layer are ignored: {MAX_JOBS} are restored, as many as may be"
+                        );
                     }
                 }
-                None => warn!("A1-EI: the job {job_id:?} in the shared data layer is none: it is ignored"),
+                None => warn!(
+                    "A1-EI: the job {job_id:?} in the shared data layer is ignored: it is no valid document of a job; let its xApp \
+                     create it again"
+                ),
             }
         }
     }

@@ -316,7 +316,7 @@ impl Links {
                 let lost = endpoint.lost - endpoint.reported;
                 if lost > 0 && self.log.allow(Host::Unknown) {
                     warn!(
-                        "the xApp at {} has lost {lost} indications: it reads too slowly, or was away",
+                        "the xApp at {} has lost {lost} indications: it reads too slowly, or was away; let it subscribe to fewer",
                         endpoint.name
                     );
                     endpoint.reported = endpoint.lost;

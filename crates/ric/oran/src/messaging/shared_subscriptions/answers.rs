@@ -60,7 +60,10 @@ impl Messaging {
         let checked = check_unsent(unsent, host).and_then(|()| self.links.check_room(&request.endpoint));
         if let Err(why) = checked {
             if self.links.log().allow(host.into()) {
-                warn!("an answer to the xApp at {} is dropped: {why}", escaped(&request.endpoint));
+                warn!(
+                    "an answer to the subscription request {id} of the xApp at {} is dropped: {why}; let it ask again",
+                    escaped(&request.endpoint)
+                );
             }
             return;
         }

@@ -11,7 +11,7 @@ use rest::{Problem, RateLimit};
 use serde::{Deserialize, Serialize};
 
 use super::answers::Unsent;
-use crate::group;
+use crate::group::{self, NO_ROOM};
 use crate::messaging::ReplyTo;
 use crate::messaging::links::ConnectionId;
 use crate::messaging::merging::MergedId;
@@ -271,7 +271,7 @@ impl Subscriptions {
             self.check_shares(host, request.instances().len())?;
             let record = Record { host, shares: self.shares(&id, &request)?, request };
             if !share(&id, &record) {
-                let detail = "the request is too long, or too many changes wait for the store that the RICs share";
+                let detail = format!("the RIC of the node cannot be told: the request is too long, or {NO_ROOM}");
                 return Err(Problem::unavailable(detail));
             }
             self.records.insert(id.clone(), record);
@@ -284,7 +284,7 @@ impl Subscriptions {
             record.request = request;
         }
         if !is_local && !share(&id, record) {
-            return Err(Problem::unavailable("too many changes wait for the store that the RICs share"));
+            return Err(Problem::unavailable(format!("the RIC of the node cannot be told: {NO_ROOM}")));
         }
         Ok(id)
     }

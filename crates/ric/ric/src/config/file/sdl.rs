@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::sdl::Config;
+use ::sdl::{Config, MAX_ADDRESSES};
 use settings::reference::names;
 use settings::{Table, TableKeys};
 use shared_store::{RedisUrlError, StoreUrl};
@@ -17,16 +17,21 @@ pub(super) const SDL: TableKeys = TableKeys { name: "[sdl]", keys: &names(&SDL_K
 pub(super) fn read(file: &Table<'_>, ric: &mut RicConfig) -> Result<(), ConfigError> {
     let Some(table) = file.table("sdl", &SDL)? else { return Ok(()) };
     const URL: &str = "the URL of an address, or of a Redis server";
-    let url = table.text("url", URL)?.ok_or_else(|| table.missing("url", URL))?;
-    if StoreUrl::is_one(url) {
+    let urls = if table.is_array("url") { table.texts("url", MAX_ADDRESSES, URL)? } else { None };
+    let urls = urls.map_or_else(|| table.text("url", URL).map(|url| url.into_iter().collect()), Ok)?;
+    let [url, others @ ..] = &urls[..] else { return Err(table.missing("url", URL)) };
+    if others.is_empty() && StoreUrl::is_one(url) {
         ric.sdl_redis = Some(url.parse().map_err(|reason: RedisUrlError| table.invalid("url", reason.to_string()))?);
         return match table.present_keys().find(|key| *key != "url") {
             Some(key) => Err(table.invalid(key, "concerns the embedded store, and `url` is that of a Redis server")),
             None => Ok(()),
         };
     }
-    let mut config = Config::new(Config::address(url).map_err(|reason| table.invalid("url", reason))?);
+    let address = |url: &&str| Config::address(url).map_err(|reason| table.invalid("url", reason));
+    let mut config = Config::new(address(url)?);
+    config.addresses.extend(others.iter().map(address).collect::<Result<Vec<_>, _>>()?);
     config.file = table.text("file", "a file")?.map(PathBuf::from);
+    set(&mut config.requires_certificate, table.boolean("require_certificate")?);
     let limits = &mut config.limits;
     set(&mut limits.max_octets, integer(&table, &SDL_KEYS, "max_octets")?);
     set(&mut limits.max_namespace_percent, integer(&table, &SDL_KEYS, "max_namespace_percent")?);
@@ -47,16 +52,21 @@ mod tests {
     fn address_files_and_bounds_are_read() {
         let text = "[sdl]\nurl = \"tcp://127.0.0.1\"\nfile = \"sdl.redb\"\ntokens = \"sdl.tokens\"\nmax_octets = 65536\n\
                     max_namespace_percent = 100\nmax_request_octets = 1024\nmax_queue_octets = 4096\nmax_buffer_octets = 65536\n\
-                    max_connections = 7";
+                    max_connections = 7\nrequire_certificate = true";
         let config = RicConfig::from_toml(text).unwrap();
         assert_eq!(config.sdl_tokens, Some("sdl.tokens".into()));
         let sdl = config.sdl.unwrap();
-        assert_eq!((sdl.address.to_string(), sdl.file), ("tcp://127.0.0.1:6379".to_owned(), Some("sdl.redb".into())));
+        assert_eq!(sdl.addresses, ["tcp://127.0.0.1:6379".parse().unwrap()]);
+        assert_eq!(sdl.file, Some("sdl.redb".into()));
+        assert!(sdl.requires_certificate);
         let limits = sdl.limits;
         assert_eq!((limits.max_octets, limits.max_namespace_percent, limits.max_connections), (65536, 100, 7));
         assert_eq!((limits.max_request_octets, limits.max_queue_octets, limits.max_buffer_octets), (1024, 4096, 65536));
         let least = RicConfig::from_toml("[sdl]\nurl = \"unix:/run/sdl.socket\"").unwrap().sdl.unwrap();
         assert_eq!(least, Config::new("unix:/run/sdl.socket".parse().unwrap()));
+        let both =
+            RicConfig::from_toml("[sdl]\nurl = [\"tcp://127.0.0.1\", \"tls://0.0.0.0:6380\"]").unwrap().sdl.unwrap();
+        assert_eq!(both.addresses, ["tcp://127.0.0.1:6379", "tls://0.0.0.0:6380"].map(|url| url.parse().unwrap()));
     }
 
     #[test]
@@ -69,6 +79,9 @@ mod tests {
     fn mistakes_are_located() {
         let error = |text: &str| RicConfig::from_toml(&format!("[sdl]\n{text}")).unwrap_err().to_string();
         assert!(error("").contains("missing key `url`"), "{}", error(""));
+        assert!(error("url = []").contains("missing key `url`"), "{}", error("url = []"));
+        let with_redis = error("url = [\"tcp://127.0.0.1\", \"redis://127.0.0.1\"]");
+        assert!(with_redis.starts_with("line 2: sdl: url: "), "{with_redis}");
         assert!(error("url = \"http://127.0.0.1\"").starts_with("line 2: sdl: url: "), "{}", error("url = \"x\""));
         let of_redis = error("url = \"redis+cluster://a,b\"\nmax_octets = 65536");
         assert!(of_redis.starts_with("line 3: sdl: max_octets: concerns the embedded store"), "{of_redis}");

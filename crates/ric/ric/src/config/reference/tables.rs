@@ -136,12 +136,12 @@ pub(in crate::config) const REDIS_KEYS: [Key; 9] = [
     ),
 ];
 
-pub(in crate::config) const SDL_KEYS: [Key; 9] = [
+pub(in crate::config) const SDL_KEYS: [Key; 10] = [
     key(
         "url",
-        Values::Other("URL"),
+        Values::Other("URL, or list of at most 16"),
         required("\"tcp://127.0.0.1:6379\""),
-        "where clients connect: `tcp://HOST:PORT` or `unix:PATH`; other than loopback addresses require `tokens`; or the [Redis server](oran-sdl.md#on-a-redis-server) that takes the place of the embedded store: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`, with `rediss` over TLS",
+        "where clients connect: `tcp://HOST:PORT`, `tls://HOST:PORT` with the files of `[tls]`, or `unix:PATH`; other than loopback addresses require `tokens` or certificates; or the [Redis server](oran-sdl.md#on-a-redis-server) that takes the place of the embedded store: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`, with `rediss` over TLS",
     ),
     key(
         "file",
@@ -153,7 +153,13 @@ pub(in crate::config) const SDL_KEYS: [Key; 9] = [
         "tokens",
         Values::Other("path"),
         absent("everybody may do everything", "\"sdl.tokens\""),
-        "file of xApps, a line each: `NAME TOKEN RIGHT…`; a right is `read:NAMESPACE` or `write:NAMESPACE`",
+        "file of xApps, a line each: `NAME TOKEN RIGHT…`, or `NAME certificate:NAME RIGHT…`; a right is `read:NAMESPACE` or `write:NAMESPACE`",
+    ),
+    key(
+        "require_certificate",
+        Values::Boolean,
+        DefaultValue::Is("false"),
+        "whether each client of a `tls://` address must present a certificate that the CAs of `[tls]` have signed",
     ),
     key(
         "max_octets",
