@@ -3,7 +3,7 @@
 use e2sm::ccc::ControlMessage;
 use serde_json::{Map, Value};
 
-use super::{Amount, Content, Setting, Unreadable, Visit, joined};
+use super::{Amount, ControlContent, Setting, Unreadable, Visit, joined};
 
 const FORMAT: &str = "controlMessageFormat";
 const STRUCTURES: &str = "listOfConfigurationStructures";
@@ -23,7 +23,7 @@ fn keys(structure: &str) -> &'static [&'static str] {
     }
 }
 
-pub(super) fn walk(header: &[u8], message: &[u8], visit: Visit<'_>) -> Result<Option<Content>, Unreadable> {
+pub(super) fn walk(header: &[u8], message: &[u8], visit: Visit<'_>) -> Result<Option<ControlContent>, Unreadable> {
     // what the node would not read is not looked at either; the JSON keeps what this revision does not know
     ControlMessage::decode(message).map_err(|error| Unreadable::Json(error.to_string()))?;
     let mut json: Value = serde_json::from_slice(message).map_err(|error| Unreadable::Json(error.to_string()))?;

@@ -150,7 +150,7 @@ impl From<per::Error> for Unreadable {
 type Visit<'v> = &'v mut dyn FnMut(Setting) -> Option<f64>;
 
 /// The header and message of a control.
-type Content = (Vec<u8>, Vec<u8>);
+pub type ControlContent = (Vec<u8>, Vec<u8>);
 
 /// A service model whose controls are understood.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,7 +204,7 @@ impl ControlModel {
         header: &[u8],
         message: &[u8],
         visit: &mut dyn FnMut(Setting) -> Option<f64>,
-    ) -> Result<Option<(Vec<u8>, Vec<u8>)>, Unreadable> {
+    ) -> Result<Option<ControlContent>, Unreadable> {
         let octets = header.len() + message.len();
         if octets > MAX_OCTETS {
             return Err(Unreadable::TooLong { octets });
@@ -226,7 +226,7 @@ impl ControlModel {
         header: &[u8],
         message: &[u8],
         numbers: &[Option<f64>],
-    ) -> Result<(Vec<u8>, Vec<u8>), Unreadable> {
+    ) -> Result<ControlContent, Unreadable> {
         let mut numbers = numbers.iter().copied();
         let changed = self.visit(header, message, &mut |_| numbers.next().flatten())?;
         Ok(changed.unwrap_or_else(|| (header.to_vec(), message.to_vec())))

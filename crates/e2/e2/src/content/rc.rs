@@ -15,7 +15,7 @@ use e2sm::rc::{
 };
 use per::List;
 
-use super::{Amount, Content, Setting, TargetUe, Unreadable, Visit, joined};
+use super::{Amount, ControlContent, Setting, TargetUe, Unreadable, Visit, joined};
 
 /// The deepest nesting of RAN parameters that is looked at; what is deeper counts as one setting.
 const MAX_DEPTH: usize = 16;
@@ -25,7 +25,7 @@ pub(super) fn walk(
     header: &[u8],
     message: &[u8],
     visit: Visit<'_>,
-) -> Result<Option<Content>, Unreadable> {
+) -> Result<Option<ControlContent>, Unreadable> {
     let Detection { revision, wire, .. } = *detection;
     let arena = Arena::new();
     let decoded = ControlHeader::decode_in(header, revision, wire, &arena)?;

@@ -6,13 +6,13 @@ use e2sm::Wire;
 use e2sm::slice::{ControlMessage, DirectionSlices, NvsParameters, Parameters};
 use per::List;
 
-use super::{Amount, Content, Setting, TargetUe, Unreadable, Visit};
+use super::{Amount, ControlContent, Setting, TargetUe, Unreadable, Visit};
 use crate::topology::UeName;
 
 const SHARE: &str = "share";
 const RATE: &str = "Mbit/s";
 
-pub(super) fn walk(wire: Wire, header: &[u8], message: &[u8], visit: Visit<'_>) -> Result<Option<Content>, Unreadable> {
+pub(super) fn walk(wire: Wire, header: &[u8], message: &[u8], visit: Visit<'_>) -> Result<Option<ControlContent>, Unreadable> {
     let mut message = ControlMessage::decode_owned(message, wire)?;
     let mut is_changed = false;
     match &mut message {
