@@ -131,6 +131,31 @@ fn removed_tenant_leaves_no_trace() {
     network.a.await_slices(NODE_A);
 }
 
+#[test]
+fn slices_of_a_tenant_stay_when_others_come_and_go() {
+    let network = network(50, 25);
+    let (own_a, own_b) = (format!("/v1/nodes/{NODE_A}/slices/dl"), format!("/v1/nodes/{NODE_B}/slices/dl"));
+    let slices = json!({ "algorithm": "NVS", "slices": [{ "id": 1, "share_percent": 60 }] });
+    network.b.rest.request("PUT", &own_b, slices).expect(200);
+    network.host.rest.eventually(&own_a, |dl| shares(dl) == [(31, 50.0), (33, 15.0), (47, 10.0)]);
+    // the first tenant of the file goes
+    let both = sla(&network.a, 50, &network.b, 25);
+    let only_b = Sla { tenants: both.tenants[1..].to_vec() };
+    network.sla.replace(only_b.clone());
+    network.host.rest.eventually(&own_a, |dl| shares(dl) == [(33, 15.0), (47, 10.0)]);
+    assert_eq!(shares(&network.b.rest.get(&own_b)), [(1, 60.0)]);
+    // and comes back, behind the other one
+    let reversed = Sla { tenants: both.tenants.iter().rev().cloned().collect() };
+    network.sla.replace(reversed);
+    network.host.rest.eventually(&own_a, |dl| shares(dl) == [(31, 50.0), (33, 15.0), (47, 10.0)]);
+    network.a.await_slices(NODE_A);
+    assert_eq!(ues_of(&network.a, NODE_A).len(), 2);
+    assert_eq!(shares(&network.b.rest.get(&own_b)), [(1, 60.0)]);
+    let b = ues_of(&network.b, NODE_B)[0];
+    let path = format!("/v1/nodes/{NODE_A}/ues/{b}/slices");
+    network.host.rest.eventually(&path, |slices| slices["dl"] == 47);
+}
+
 /// The controller of a tenant shares its virtual network again.
 #[test]
 fn virtual_networks_stack() {

@@ -212,7 +212,7 @@ impl Watch {
     /// Reads what there is: each report has the number after that of the one before, and the tenant's own UE.
     fn read(&mut self) {
         let Watch { xapp, ue, last, received } = self;
-        let handle = |event: XappEvent<'_>| match event {
+        let mut handle = |event: XappEvent<'_>| match event {
             XappEvent::Indication(indication) => {
                 let message = indication.peek().expect("a small report").message;
                 let report = rlc::IndicationMessage::decode_owned(message, WIRE).unwrap();
@@ -311,7 +311,10 @@ fn tenant_that_comes_and_goes_is_not_noticed_by_others() {
         read_until(&mut watches, "the others have all", || true);
         assert_eq!(network.station.count(PERIOD_MS), (1, 1), "round {round}");
         subscribe(&mut third[0].xapp, 1000 + round);
-        read_until(&mut watches, "its subscription", || network.station.count(1000 + round) == (1, 1));
+        read_until(&mut watches, "its subscription", || {
+            third[0].xapp.poll(Some(Duration::from_millis(2)), |_, _| {}).unwrap();
+            network.station.count(1000 + round) == (1, 1)
+        });
         network.sla.replace(sla(&[(2, &network.b), (1, &network.a)]));
         read_until(&mut watches, "the third tenant has no node", || nodes(&network.c) == 0);
         assert_eq!(network.station.count(PERIOD_MS), (1, 1), "round {round}");
@@ -330,7 +333,7 @@ fn tenant_that_subscribes_to_everything_and_dies_is_not_noticed_by_others() {
     }
     let mut answered = 0;
     read_until(&mut watches, "answers", || {
-        let count = |event: XappEvent<'_>| {
+        let mut count = |event: XappEvent<'_>| {
             let is_answer = matches!(
                 event,
                 XappEvent::Request(RequestEvent::Subscribed { .. } | RequestEvent::SubscriptionFailed { .. })

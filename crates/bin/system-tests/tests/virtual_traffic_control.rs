@@ -105,6 +105,11 @@ fn queues_and_filters_of_operators_are_apart() {
     let mut one = two_operators(&a.ric, 50, &b.ric, 50);
     one.tenants.truncate(1);
     sla.replace(one);
+    host.eventually("", |tc| ids(tc) == [0, 1] && tc["filters"].as_array().unwrap().is_empty());
+    // nor do all, after the last queue
+    assert_eq!(ids(&a.get("")), [0, 1]);
+    let response = a.ric.rest.request("DELETE", &format!("{}/queues/1", a.path), json!({}));
+    assert!((200..300).contains(&response.status), "{} {}", response.status, response.body);
     let after = host.eventually("", |tc| ids(tc) == [0] && tc["classifier"]["kind"] == "round_robin");
     assert_eq!(after["scheduler"], before["scheduler"]);
 }
