@@ -12,7 +12,12 @@ use crate::topology::UeName;
 const SHARE: &str = "share";
 const RATE: &str = "Mbit/s";
 
-pub(super) fn walk(wire: Wire, header: &[u8], message: &[u8], visit: Visit<'_>) -> Result<Option<ControlContent>, Unreadable> {
+pub(super) fn walk(
+    wire: Wire,
+    header: &[u8],
+    message: &[u8],
+    visit: Visit<'_>,
+) -> Result<Option<ControlContent>, Unreadable> {
     let mut message = ControlMessage::decode_owned(message, wire)?;
     let mut is_changed = false;
     match &mut message {

@@ -9,7 +9,12 @@ use super::{Amount, ControlContent, Setting, Unreadable, Visit};
 
 const RATE: &str = "kbit/s";
 
-pub(super) fn walk(wire: Wire, header: &[u8], message: &[u8], visit: Visit<'_>) -> Result<Option<ControlContent>, Unreadable> {
+pub(super) fn walk(
+    wire: Wire,
+    header: &[u8],
+    message: &[u8],
+    visit: Visit<'_>,
+) -> Result<Option<ControlContent>, Unreadable> {
     let mut message = ControlMessage::decode_owned(message, wire)?;
     let mut setting = |parameter: &str, scope: Option<(&str, u32)>, rate_kbps: Option<u32>| {
         let scope = scope.map_or_else(String::new, |(what, id)| format!("{what} {id}"));
