@@ -1,11 +1,11 @@
 //! The internal app.
 
 use std::collections::HashMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use e2sm::common::UeId;
 use e2sm::rrc::{self, EventTriggerDefinition};
-use e2sm::{Arena, RecordMap, Wire};
+use e2sm::{Arena, RecordMap};
 use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, ControllerId, RequestKey, SendAgentLoop};
 use ferric::e2::{
     Action, ControlOutcome, ControlRequest, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent,
@@ -209,7 +209,7 @@ impl TopologyApp {
                 // the CU reports the present UEs to the first subscriber only
                 if let (View::Events(wire), Some(cu)) = (view, shared_cu(station).and_then(|node| self.cus.get(&node)))
                 {
-                    report_present(station, at, function, key, wire, cu);
+                    station.report_present(function, key, wire, cu.present(at));
                 }
             }
             Err(reason) => {
@@ -584,31 +584,6 @@ fn tell(stations: &mut [Station], of: &Subscription, message: impl Fn(RequestKey
         if let Some(function) = station.function_of(of.node, of.function).map(|known| known.id) {
             station.send(function, message(*key));
         }
-    }
-}
-
-/// Reports the present UEs of a base station to a new subscriber.
-fn report_present(
-    station: &mut Station,
-    at: usize,
-    function: RanFunctionId,
-    key: RequestKey,
-    wire: Wire,
-    cu: &SharedCu,
-) {
-    let notifications = cu.present(at);
-    if notifications.is_empty() {
-        return;
-    }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let timestamp_us = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
-    let (mut header, mut message) = (Vec::new(), Vec::new());
-    let encoded = rrc::IndicationHeader { timestamp_us }
-        .encode(wire, &mut header)
-        .and_then(|()| rrc::IndicationMessage { notifications }.encode(wire, &mut message));
-    if encoded.is_ok() {
-        station.shared.lock().outbox.queue(function).report(key, RicActionId(1), None, &header, &message);
-        station.has_outgoing = true;
     }
 }
 

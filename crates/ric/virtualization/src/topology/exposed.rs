@@ -1,12 +1,16 @@
 //! A base station, as the app has it: its parts, and the functions that it has of them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use e2sm::Wire;
 use e2sm::rc::{ActionId, Control, ControlAction, ControlTarget};
-use ferric::agent::{ControlFailure, ControllerId, NodeConfig, NodeHandle, RanFunction, SendAgentLoop};
+use e2sm::rrc::{self, Notification};
+use ferric::agent::{ControlFailure, ControllerId, NodeConfig, NodeHandle, RanFunction, RequestKey, SendAgentLoop};
 use ferric::e2::topology::{Part, RanDatabase, Ue, UeName};
 use ferric::e2::{ControlRequest, ControllerInstance, Function, Node, NodeId};
-use ferric::e2ap::{CauseRicRequest, RanFunctionId, RicRequestId};
+use ferric::e2ap::{CauseRicRequest, RanFunctionId, RicActionId, RicRequestId};
+use per::List;
 use tracing::warn;
 
 use super::actions;
@@ -202,6 +206,29 @@ impl Station {
     pub fn send(&mut self, function: RanFunctionId, outgoing: Outgoing) {
         self.shared.lock().outbox.queue(function).push(outgoing);
         self.has_outgoing = true;
+    }
+
+    /// Reports the present UEs to a new subscriber to RRC events.
+    pub fn report_present(
+        &mut self,
+        function: RanFunctionId,
+        key: RequestKey,
+        wire: Wire,
+        notifications: List<'_, Notification<'_>>,
+    ) {
+        if notifications.is_empty() {
+            return;
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let timestamp_us = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+        let (mut header, mut message) = (Vec::new(), Vec::new());
+        let encoded = rrc::IndicationHeader { timestamp_us }
+            .encode(wire, &mut header)
+            .and_then(|()| rrc::IndicationMessage { notifications }.encode(wire, &mut message));
+        if encoded.is_ok() {
+            self.shared.lock().outbox.queue(function).report(key, RicActionId(1), None, &header, &message);
+            self.has_outgoing = true;
+        }
     }
 
     pub fn answer(
