@@ -1,6 +1,7 @@
 //! Lines on standard error, as the original library writes them.
 
 use std::env;
+use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -23,10 +24,15 @@ pub(crate) fn set_level(level: i32) {
     LEVEL.store(level.clamp(0, 5), Ordering::Relaxed);
 }
 
+/// Writes a line to standard error, which may be closed: a panic would end the program.
+pub(crate) fn write(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// Writes a line, if the level includes it.
 pub(crate) fn line(level: i32, text: &dyn std::fmt::Display) {
     let set = LEVEL.load(Ordering::Relaxed);
     if level <= if set < 0 { configured() } else { set } {
-        eprintln!("[RMR] {text}");
+        write(format_args!("[RMR] {text}"));
     }
 }

@@ -201,10 +201,10 @@ pub unsafe extern "C" fn rmr_sym_dump(table: *mut c_void) {
     // SAFETY: the caller passes NULL or a table
     let Some(table) = (unsafe { table_of(table) }) else { return };
     for ((class, name), value) in &table.names {
-        eprintln!("class={class} name={name:?} value={value:?}");
+        crate::log::write(format_args!("class={class} name={name:?} value={value:?}"));
     }
     for (number, value) in &table.numbers {
-        eprintln!("class={NUMBERS} number={number} value={value:?}");
+        crate::log::write(format_args!("class={NUMBERS} number={number} value={value:?}"));
     }
 }
 
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn rmr_sym_dump(table: *mut c_void) {
 pub unsafe extern "C" fn rmr_sym_stats(table: *mut c_void, level: c_int) {
     // SAFETY: the caller passes NULL or a table
     let Some(of) = (unsafe { table_of(table) }) else { return };
-    eprintln!("names={} numbers={} deletions={}", of.names.len(), of.numbers.len(), of.deletions);
+    crate::log::write(format_args!("names={} numbers={} deletions={}", of.names.len(), of.numbers.len(), of.deletions));
     if level > 3 {
         // SAFETY: the same table
         unsafe { rmr_sym_dump(table) };

@@ -38,7 +38,9 @@ pub(crate) struct Writer {
 impl Writer {
     /// Opens a log and continues its chain. A torn last line is cut off.
     pub fn open(config: LogConfig) -> Result<Self, StartError> {
-        let lock = FileLock::beside(&config.path).map_err(|_| StartError::InUse(config.path.clone()))?;
+        // a link to the same file has the same lock
+        let target = fs::canonicalize(&config.path).unwrap_or_else(|_| config.path.clone());
+        let lock = FileLock::beside(&target).map_err(|_| StartError::InUse(config.path.clone()))?;
         let path = &config.path;
         let fail = |source| StartError::File { path: config.path.clone(), source };
         let mut cut = None;

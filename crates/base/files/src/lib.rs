@@ -70,9 +70,11 @@ impl FileLock {
     pub fn beside(path: &Path) -> io::Result<FileLock> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".lock");
-        let Ok(file) = OpenOptions::new().create(true).append(true).mode(0o600).open(path.with_file_name(name)) else {
-            return Ok(FileLock(None));
-        };
+        // a FIFO of this name would have the caller wait
+        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).mode(0o600).custom_flags(flags);
+        let Ok(file) = options.open(path.with_file_name(name)) else { return Ok(FileLock(None)) };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => Err(ErrorKind::WouldBlock.into()),
             Err(_) => Ok(FileLock(None)),

@@ -12,7 +12,7 @@ use super::TargetUe;
 use crate::{Action, RanFunction, SubscriptionSpec};
 
 /// The most UEs that an action names, and the most parameters that it decides on; what has more concerns all.
-const MAX_ITEMS: usize = 256;
+const MAX_ITEMS: usize = 64;
 /// E2SM-RC: the report style of node information.
 const NODE_INFORMATION: i64 = 3;
 
@@ -52,9 +52,9 @@ impl ActionContent {
         let definition = action.definition.as_deref().unwrap_or_default();
         let (revision, octets) = (function.revision.0, &function.definition);
         let content = if let Ok(detection) = rc::Detection::from_ran_function(oid, revision, octets) {
-            of_rc(&detection, &spec.event_trigger, definition)
+            of_rc(&detection, &spec.event_trigger, action.kind, definition)
         } else if let Ok(detection) = kpm::Detection::from_ran_function(oid, revision, octets) {
-            of_kpm(&detection, definition)
+            of_kpm(&detection, definition).filter(|_| action.kind == RicActionType::Report)
         } else {
             None
         };
@@ -122,12 +122,21 @@ fn slice_of(test: &TestCondInfo<'_>) -> Option<SNssai> {
     }
 }
 
-fn of_rc(detection: &rc::Detection, trigger: &[u8], definition: &[u8]) -> Option<ActionContent> {
+/// A definition of another type of action than the one that it is of is not understood: what nodes make of it is not known.
+fn of_rc(detection: &rc::Detection, trigger: &[u8], kind: RicActionType, definition: &[u8]) -> Option<ActionContent> {
     use rc::ActionDefinitionFormats;
     let rc::Detection { revision, wire, .. } = *detection;
     let arena = Arena::new();
     let definition = rc::ActionDefinition::decode_in(definition, revision, wire, &arena).ok()?;
     let style = definition.ric_style_type.0;
+    let is_of = match &definition.formats {
+        ActionDefinitionFormats::Format1(_) => RicActionType::Report,
+        ActionDefinitionFormats::Format2(_) => RicActionType::Policy,
+        ActionDefinitionFormats::Format3(_) | ActionDefinitionFormats::Format4(_) => RicActionType::Insert,
+    };
+    if is_of != kind {
+        return None;
+    }
     let arena = Arena::new();
     let trigger = EventTrigger::decode_in(trigger, revision, wire, &arena).ok()?;
     let of_trigger = || ues_of_trigger(&trigger.formats, style);

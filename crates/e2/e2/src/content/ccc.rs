@@ -51,6 +51,9 @@ fn walk_structures(cell: &str, structures: &mut [Value], visit: Visit<'_>) -> bo
         let Some(name) = structure.get(NAME).and_then(Value::as_str).map(str::to_owned) else { continue };
         let values = structure.get_mut(NEW).and_then(|new| new.get_mut(VALUES));
         let Some(Value::Object(attributes)) = values else { continue };
+        if attributes.keys().all(|attribute| keys(&name).contains(&attribute.as_str())) {
+            visit(Setting::new(format!("ccc/{name}"), cell.to_owned(), None));
+        }
         is_changed |= walk_attributes(cell, &name, attributes, visit);
     }
     is_changed

@@ -57,7 +57,7 @@ impl TargetUe {
         TargetUe {
             text: format!("ue {}", e2sm::ue_name(ue)),
             names: UeName::all_of(ue),
-            has_more_names: UeName::are_cut(ue),
+            has_more_names: UeName::are_partial(ue),
         }
     }
 

@@ -65,13 +65,14 @@ pub(super) fn walk(
         }
         (ControlMessageFormats::Format3(format), Some(id)) => {
             // which entities pass a filter is known to the node only
+            let target = &target.filtered();
             let mut filters = format.list_of_entity_filters.take().map(|filters| filters.to_vec()).unwrap_or_default();
             for filter in &mut filters {
-                is_changed |= walk_action(id, &target, &mut filter.entity_specific_control_ran_p_list, visit);
+                is_changed |= walk_action(id, target, &mut filter.entity_specific_control_ran_p_list, visit);
             }
             format.list_of_entity_filters = (!filters.is_empty()).then(|| List::from(filters));
             if let Some(for_all) = &mut format.entity_agnostic_control_ran_p_list {
-                is_changed |= walk_action(id, &target, for_all, visit);
+                is_changed |= walk_action(id, target, for_all, visit);
             }
         }
         (ControlMessageFormats::Format5, Some(id)) => {
@@ -104,6 +105,12 @@ impl Target {
             return Target::default();
         }
         Target { ue: Some(Arc::new(TargetUe::of(ue))), others: String::new() }
+    }
+
+    /// Entities that filters select.
+    fn filtered(&self) -> Self {
+        let of = self.ue.as_ref().map_or(&self.others, |ue| &ue.text);
+        Target::of_others(joined("filtered", of))
     }
 
     fn of_others(others: String) -> Self {

@@ -22,7 +22,7 @@ const MAX_SETTINGS: usize = 256;
 /// the RIC does not know is within `ues` if these have all names of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrantLimits {
-    /// Parameters of controls. Those of a policy have the names of the controls with the same style and action, and an insert that
+    /// Parameters of controls, of E2SM-RC by style and action, of E2SM-CCC by structure. Those of a policy have the names of the controls with the same style and action, and an insert that
     /// of the control that answers it.
     pub parameters: Option<Vec<ParameterPattern>>,
     /// UEs.
@@ -35,6 +35,7 @@ pub struct GrantLimits {
 
 impl GrantLimits {
     fn has_parameter(&self, parameter: &str) -> bool {
+        let parameter = granted_part(parameter);
         self.parameters.as_ref().is_none_or(|all| all.iter().any(|pattern| pattern.has(parameter)))
     }
 
@@ -61,7 +62,7 @@ impl GrantLimits {
         };
         // which of several names the node goes by is not known
         target.names.iter().all(|name| ran.find_ue(node.id, name).is_some_and(|of| of.id() == ue.id()))
-            && self.ues.as_ref().is_none_or(|all| all.iter().any(|wanted| ran.is(ue, wanted)))
+            && self.ues.as_ref().is_none_or(|all| is_any(ran, ue, all))
             && self.plmns.as_ref().is_none_or(|all| plmn_of(ue).is_some_and(|plmn| all.contains(&plmn)))
             && (self.slices.is_none() || ue.context().s_nssais.iter().any(|slice| self.has_slice(slice)))
     }
@@ -77,6 +78,31 @@ impl GrantLimits {
             ConcernedUes::All => self.has_all_ues(),
         }
     }
+}
+
+/// The part of a parameter's path that grants go by. Below it a control may set what is not among its [`Setting`]s: RAN parameters that
+/// are no numbers, and attributes that identify a structure.
+fn granted_part(parameter: &str) -> &str {
+    let parts = match parameter.split('/').next() {
+        Some("rc") => 3,
+        Some("ccc") => 2,
+        _ => return parameter,
+    };
+    parameter.match_indices('/').nth(parts - 1).map_or(parameter, |(end, _)| &parameter[..end])
+}
+
+/// Whether a UE is one of those that references name.
+fn is_any(ran: &RanDatabase, ue: &Ue, references: &[UeReference]) -> bool {
+    let station = ran.station(ue.station());
+    let views = ue.views().iter().map(|view| {
+        let node = station.and_then(|station| station.global_id_of(view.node));
+        (node.map(|node| node.to_string()).unwrap_or_default(), &view.names)
+    });
+    let views: Vec<_> = views.collect();
+    references.iter().any(|wanted| match wanted {
+        UeReference::Ip(address) => ue.context().addresses.contains(address),
+        wanted => views.iter().any(|(node, names)| names.iter().any(|name| wanted.is(name, node))),
+    })
 }
 
 /// The network of a UE.
@@ -170,7 +196,7 @@ pub(super) fn check_action(
     let parameters = match right {
         Right::Read => &[][..],
         // no pattern has it
-        Right::Control => content.parameters.as_deref().unwrap_or(&unknown),
+        Right::Control => content.parameters.as_deref().filter(|known| !known.is_empty()).unwrap_or(&unknown),
     };
     for ues in &content.ues {
         let is_within = |parameter: Option<&String>| {

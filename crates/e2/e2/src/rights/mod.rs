@@ -164,6 +164,14 @@ impl XappRights {
         if spec.actions.is_empty() { self.may_query(node, function) } else { Ok(()) }
     }
 
+    /// Whether it has a grant for a subscription, whatever the limits of the grant.
+    #[must_use]
+    pub fn has_grant(&self, node: &Node, function: RanFunctionId, spec: &SubscriptionSpec) -> bool {
+        let is_more = spec.actions.iter().any(|action| action.kind != RicActionType::Report);
+        covering(&self.read, Right::Read, node, function).is_ok()
+            && (!is_more || covering(&self.control, Right::Control, node, function).is_ok())
+    }
+
     /// Checks that it may query a function. The answer is not limited to some UEs.
     ///
     /// # Errors

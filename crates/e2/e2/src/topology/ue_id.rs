@@ -90,18 +90,26 @@ impl UeName {
         names
     }
 
-    /// Whether a UE ID has more names than are read.
+    /// Whether a UE ID names the UE by more than [`UeName::all_of`] returns: by ids on Xn or X2, or by more ids on F1 or E1 than are
+    /// read.
     #[cfg(feature = "content")]
-    pub(crate) fn are_cut(ue_id: &UeId<'_>) -> bool {
-        let (f1ap, e1ap) = match ue_id {
+    pub(crate) fn are_partial(ue_id: &UeId<'_>) -> bool {
+        let e1ap =
+            |list: &Option<List<'_, GnbCuCpUeE1apIdItem>>| list.as_ref().is_some_and(|list| list.len() > MAX_E1AP_IDS);
+        match ue_id {
             UeId::Gnb(id) => {
-                let f1ap = id.gnb_cu_ue_f1ap_id_list.as_ref().map_or(0, |list| list.len());
-                (f1ap, id.gnb_cu_cp_ue_e1ap_id_list.as_ref().map_or(0, |list| list.len()))
+                let has_more = id.gnb_cu_ue_f1ap_id_list.as_ref().is_some_and(|list| list.len() > MAX_F1AP_IDS);
+                id.m_ng_ran_ue_xnap_id.is_some() || has_more || e1ap(&id.gnb_cu_cp_ue_e1ap_id_list)
             }
-            UeId::EnGnb(id) => (0, id.gnb_cu_cp_ue_e1ap_id_list.as_ref().map_or(0, |list| list.len())),
-            _ => (0, 0),
-        };
-        f1ap > MAX_F1AP_IDS || e1ap > MAX_E1AP_IDS
+            UeId::NgEnb(id) => id.m_ng_ran_ue_xnap_id.is_some(),
+            // beside others, its id on X2 is none of the names
+            UeId::EnGnb(id) => {
+                let has_others = id.gnb_cu_ue_f1ap_id.is_some() || id.ran_ueid.is_some();
+                has_others || id.gnb_cu_cp_ue_e1ap_id_list.as_ref().is_some_and(|list| !list.is_empty())
+            }
+            UeId::Enb(id) => id.m_enb_ue_x2ap_id.is_some(),
+            UeId::GnbDu(_) | UeId::GnbCuUp(_) | UeId::NgEnbDu(_) => false,
+        }
     }
 
     /// Returns the UE ID for a node, with all names that its kind contains; `None` if its mandatory one is unknown. A DU and a

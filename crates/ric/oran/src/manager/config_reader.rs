@@ -5,7 +5,7 @@
 //! other ones wait, one of each instance.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -100,6 +100,7 @@ impl ConfigReader {
             if let Err(error) = std::thread::Builder::new().name("xapp-config".to_owned()).spawn(run) {
                 // it is taken like the result of a thread
                 let _ = self.finder.send((source, Err(format!("the system refuses a thread: {error}"))));
+                (self.wake)();
                 return;
             }
         }
@@ -131,8 +132,28 @@ pub(super) fn check_path(path: &str) -> Result<(), String> {
     }
 }
 
+/// The address of an endpoint. Another host than this one may not have the RIC ask services that trust this host.
+fn resolve(source: &Source) -> Result<SocketAddr, String> {
+    let found = source.http.to_socket_addrs().map_err(|error| format!("its address is not known: {error}"))?;
+    let is_local = source.host.is_loopback();
+    let is_permitted = |at: &SocketAddr| {
+        let host = at.ip().to_canonical();
+        let is_of_link = match host {
+            IpAddr::V4(host) => host.is_link_local(),
+            IpAddr::V6(host) => host.is_unicast_link_local(),
+        };
+        is_local || host == source.host || !(host.is_loopback() || host.is_unspecified() || is_of_link)
+    };
+    found.into_iter().find(is_permitted).ok_or_else(|| {
+        format!(
+            "{} registers an address of this host or of the link, which the RIC does not ask for others",
+            source.host
+        )
+    })
+}
+
 fn fetch(source: &Source, is_ended: &AtomicBool) -> Result<Value, String> {
-    let url = format!("http://{}", source.http);
+    let url = format!("http://{}", resolve(source)?);
     let config = ClientConfig { timeout: TIMEOUT, max_body_octets: MAX_ANSWER_OCTETS, ..ClientConfig::new(&url) };
     let client = Client::new(&config).map_err(|error| error.to_string())?;
     let mut fault = String::new();
@@ -206,6 +227,22 @@ mod tests {
         ] {
             let error = config_of(&wrong).unwrap_err();
             assert!(error.contains(why), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn other_hosts_cannot_have_services_of_this_host_asked() {
+        let resolved = |http: &str, host: [u8; 4]| {
+            let source = Source { http: http.to_owned(), host: IpAddr::from(host), ..source(1, 1) };
+            resolve(&source).map(|at| at.to_string())
+        };
+        assert_eq!(resolved("127.0.0.1:80", [127, 0, 0, 1]).unwrap(), "127.0.0.1:80");
+        assert_eq!(resolved("10.0.0.1:80", [10, 0, 0, 2]).unwrap(), "10.0.0.1:80");
+        assert_eq!(resolved("169.254.1.1:80", [169, 254, 1, 1]).unwrap(), "169.254.1.1:80");
+        for http in
+            ["127.0.0.1:80", "localhost:80", "[::1]:80", "[::ffff:127.0.0.1]:80", "169.254.169.254:80", "0.0.0.0:80"]
+        {
+            assert!(resolved(http, [10, 0, 0, 2]).unwrap_err().contains("does not ask for others"), "{http}");
         }
     }
 

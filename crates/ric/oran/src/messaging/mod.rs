@@ -438,7 +438,7 @@ impl Messaging {
             RequestEvent::SubscriptionResumed { subscription, node, .. } => {
                 if let Some(id) = self.merging.find(*subscription) {
                     self.merging.move_to(id, *node);
-                    self.end_without_right(&[id], ric);
+                    self.end_without_right(&[id], None, ric);
                 }
             }
             RequestEvent::SubscriptionEnded { subscription, end } => self.subscription_ended(*subscription, *end),

@@ -105,7 +105,7 @@ impl fmt::Display for Sender {
 }
 
 /// Who may do what.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Access {
     /// The rules; `None`: everybody may do everything.
     pub rules: Option<Arc<[RmrEntry]>>,

@@ -13,7 +13,7 @@ use super::links::{EndpointId, Purpose};
 use super::merging::{Active, Holder, Merged, MergedId};
 use super::pdus::{self, Reference};
 use super::refusal::Refusal;
-use super::rights::Sender;
+use super::rights::{Access, Sender};
 use super::share_audit::AskedShare;
 use super::{Messaging, ReplyTo};
 use crate::subscription::document::{Instance, Overview};
@@ -418,6 +418,7 @@ impl Messaging {
     /// Takes the rights of xApps and their names, if they have changed, and ends what they do not permit any more.
     pub(super) fn take_access(&mut self, ric: &mut IappContext<'_>) {
         let (named, rights) = self.port.take_access();
+        let before = self.access.clone();
         let has_new_names =
             named.is_some_and(|named| std::mem::replace(&mut self.access.named, named.clone()) != named);
         let has_new_rights = rights.is_some();
@@ -425,12 +426,13 @@ impl Messaging {
             self.access.rules = rights.map(Arc::from);
         }
         if has_new_rights || has_new_names && self.access.rules.is_some() {
-            self.end_without_right(&self.merging.with_share(|_| true), ric);
+            self.end_without_right(&self.merging.with_share(|_| true), Some(&before), ric);
         }
     }
 
-    /// Ends the shares of subscriptions that their xApps have no right to.
-    pub(super) fn end_without_right(&mut self, ids: &[MergedId], ric: &mut IappContext<'_>) {
+    /// Ends the shares of subscriptions that their xApps have no right to: of those xApps whose rights are others than before, or, without
+    /// that, what no grant names. What UEs were when it was requested stays permitted otherwise.
+    pub(super) fn end_without_right(&mut self, ids: &[MergedId], before: Option<&Access>, ric: &mut IappContext<'_>) {
         const WHY: &str = "the rights of the xApp do not allow it any more";
         for &id in ids {
             let Some(merged) = self.merging.get_mut(id) else { continue };
@@ -439,9 +441,12 @@ impl Messaging {
             let mut ended = Vec::new();
             for Holder { owner: Owner { sender, .. }, .. } in &merged.holders {
                 let rights = self.access.rights_of(*sender);
-                let lacks =
-                    |rights: &XappRights| rights.may_subscribe(ric.ran(), node, merged.function, &merged.spec).is_err();
-                if rights.as_deref().is_some_and(lacks) {
+                let lacks = |rights: &XappRights| match before {
+                    Some(_) => rights.may_subscribe(ric.ran(), node, merged.function, &merged.spec).is_err(),
+                    None => !rights.has_grant(node, merged.function, &merged.spec),
+                };
+                let is_changed = before.is_none_or(|before| before.rights_of(*sender) != rights);
+                if is_changed && rights.as_deref().is_some_and(lacks) {
                     ended.push(*sender);
                 }
             }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use e2ap::{Codec, GlobalE2NodeId, GnbId, RanFunctionRevision, RicActionId, RicActionType, Version};
 use e2sm::common::{
-    AmfUeNgapId, Cgi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi,
-    RanFunctionName, RicStyleType, Sst, UeId, UeIdGnb,
+    AmfUeNgapId, Cgi, EnbId, EnbUeX2apId, GlobalEnbId, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId,
+    GnbCuUeF1apIdItem, Guami, NgRanNodeUeXnapId, NrCgi, RanFunctionName, RicStyleType, Sst, UeId, UeIdEnGnb, UeIdGnb,
 };
 use e2sm::kpm::{self, EveryUe, GranularityPeriod, MeasurementType, MeasurementTypeName};
 use e2sm::rc::{self, Control, ControlAction, Drx, Handover, Plan};
@@ -165,6 +165,8 @@ fn styles_and_actions_of_controls_are_limited() {
     assert_eq!(what(may_control(&parameters(&["rc/3/2", "slice"]), &handover(ue(7)))), "rc/3/1 of ue amf:7");
     let beyond = what(may_control(&steering, &drx));
     assert!(beyond.starts_with("rc/2/1/") && beyond.ends_with(" of ue amf:7"), "{beyond}");
+    // a control may set more than the numbers that its settings name
+    assert!(may_control(&parameters(&["rc/2/1/1"]), &drx).is_err());
     assert!(may_control(&parameters(&[]), &handover(ue(7))).is_err());
 }
 
@@ -201,6 +203,22 @@ fn ues_of_controls_are_limited_by_any_of_their_identities() {
         handover(UeId::Gnb(Single::from(UeIdGnb { gnb_cu_cp_ue_e1ap_id_list: names, ..(*id).clone() })))
     };
     assert_eq!(may_control(&ues(&["amf:5", "e1ap:1"]), &with_names(8)), Ok(()));
+    let with_xnap = UeIdGnb { m_ng_ran_ue_xnap_id: Some(NgRanNodeUeXnapId(1)), ..(*id).clone() };
+    assert!(may_control(&ues(&["amf:5"]), &handover(UeId::Gnb(Single::from(with_xnap)))).is_err());
+    // the id on X2 is the one that an en-gNB goes by
+    let by_x2 = |f1ap: Option<u32>| {
+        handover(UeId::EnGnb(Single::from(UeIdEnGnb {
+            m_enb_ue_x2ap_id: EnbUeX2apId(9),
+            m_enb_ue_x2ap_id_extension: None,
+            global_enb_id: GlobalEnbId { plmn_identity: PLMN, enb_id: EnbId::MacroEnbId(Bits::new(1, 20)) },
+            gnb_cu_ue_f1ap_id: f1ap.map(GnbCuUeF1apId),
+            gnb_cu_cp_ue_e1ap_id_list: None,
+            ran_ueid: None,
+            cell_rnti: None,
+        })))
+    };
+    assert_eq!(may_control(&ues(&["x2ap:9"]), &by_x2(None)), Ok(()));
+    assert!(may_control(&ues(&["f1ap:70"]), &by_x2(Some(70))).is_err());
     assert!(may_control(&ues(&["amf:5", "e1ap:1"]), &with_names(9)).is_err());
 }
 
@@ -405,6 +423,12 @@ fn inserts_and_policies_are_limited_as_the_controls_that_they_stand_for() {
     assert_eq!(may(&parameters(&["rc/3"]), RicActionType::Policy, &policy), Ok(()));
     assert_eq!(what(may(&parameters(&["rc/3/2"]), RicActionType::Policy, &policy)), "rc/3/1 of all UEs");
     assert!(may(&ues(&["amf:7"]), RicActionType::Policy, &policy).is_err());
+    // a definition of another type of action is not understood
+    assert!(may(&ues(&["amf:7"]), RicActionType::Report, &of_seven).is_err());
+    assert!(
+        may(&parameters(&["rc"]), RicActionType::Policy, &Plan::report_on_demand(&[rc::RanParameterId(1)])).is_err()
+    );
+    assert!(may(&parameters(&["rc"]), RicActionType::Policy, &of_seven).is_err());
     assert_eq!(
         what(may(&ues(&["amf:7"]), RicActionType::Report, &Plan::report_on_demand(&[rc::RanParameterId(1)]))),
         "reports of all UEs"

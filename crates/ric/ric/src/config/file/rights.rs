@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use ferric::e2::content::ParameterPattern;
 use ferric::e2::{FunctionName, Grant, GrantLimits, Selection, XappRights};
 use ferric::e2ap::RanFunctionId;
 use ferric::server::{NodeEntry, Rights, XappEntry};
@@ -18,6 +19,9 @@ const NODE_RIGHTS: TableKeys = TableKeys { name: "[[node_rights]]", keys: &names
 const XAPP_RIGHTS: TableKeys = TableKeys { name: "[[xapp_rights]]", keys: &names(&XAPP_RIGHTS_KEYS) };
 const E42_RIGHTS: TableKeys = TableKeys { name: "[e42_rights]", keys: &names(&E42_RIGHTS_KEYS) };
 const GRANT: TableKeys = TableKeys { name: "a grant", keys: &names(&GRANT_KEYS) };
+
+/// The most parameters, UEs, networks and slices of a grant.
+const MAX_LIMITS: usize = 256;
 
 /// The highest RAN function id.
 const MAX_FUNCTION_ID: u16 = 4095;
@@ -121,12 +125,23 @@ fn grant(table: &Table<'_>, right: &str) -> Result<Grant, ConfigError> {
 
 /// Reads what of the functions is granted.
 fn limits(table: &Table<'_>) -> Result<GrantLimits, ConfigError> {
-    let plmns = table.parsed_texts::<PlmnIdentity>("plmns", MAX_ENTRIES, "PLMNs such as \"00101\"")?;
+    let parameters = table.parsed_texts::<ParameterPattern>("parameters", MAX_LIMITS, "paths such as \"rc/3/1\"")?;
+    for (index, parameter) in parameters.iter().flatten().enumerate() {
+        let path = parameter.to_string();
+        let parts = path.split('/').count();
+        let reason = match path.split('/').next() {
+            Some("rc" | "*") if parts > 3 => "rights go by style and action, such as rc/3/1, not by RAN parameters",
+            Some("ccc") if parts > 2 => "rights go by structure, such as ccc/O-RRMPolicyRatio, not by attributes",
+            _ => continue,
+        };
+        return Err(table.invalid_element("parameters", index, format!("`{path}`: {reason}")));
+    }
+    let plmns = table.parsed_texts::<PlmnIdentity>("plmns", MAX_LIMITS, "PLMNs such as \"00101\"")?;
     Ok(GrantLimits {
-        parameters: table.parsed_texts("parameters", MAX_ENTRIES, "paths such as \"rc/3/1\"")?,
-        ues: table.parsed_texts("ues", MAX_ENTRIES, "UEs such as \"amf:17\"")?,
+        parameters,
+        ues: table.parsed_texts("ues", MAX_LIMITS, "UEs such as \"amf:17\"")?,
         plmns: plmns.map(|plmns| plmns.into_iter().collect()),
-        slices: table.parsed_texts("slices", MAX_ENTRIES, "S-NSSAIs such as \"1\" or \"1-00000a\"")?,
+        slices: table.parsed_texts("slices", MAX_LIMITS, "S-NSSAIs such as \"1\" or \"1-00000a\"")?,
     })
 }
 
@@ -269,6 +284,8 @@ mod tests {
         let error = |right: &str, limits: &str| xapps(right, limits).unwrap_err().to_string();
         assert!(error("read", "parameters = [\"rc/3\"]").contains("grants of `read` have no parameters"));
         assert!(error("control", "parameters = [\"rrc/3\"]").contains("a parameter is a path such as rc/2/6"));
+        assert!(error("control", "parameters = [\"rc/3/1/5\"]").contains("rights go by style and action"));
+        assert!(error("control", "parameters = [\"ccc/O-BWP/x\"]").contains("rights go by structure"));
         assert!(error("control", "ues = [\"imsi:1\"]").contains("not a UE: use amf:N"));
         assert!(error("control", "slices = [\"1-0\"]").contains("an S-NSSAI is SST"));
         assert!(error("control", "plmns = [\"1\"]").contains("plmns"));
