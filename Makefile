@@ -16,9 +16,11 @@ demo:
 test:
 	./scripts/test
 
-# Tests that judge times of this host, which has to be quiet: steps of the dynamic CPU policy (root).
+# Tests that judge times of this host, which has to be quiet: steps of the dynamic CPU policy (root). And one that takes more than a
+# minute: several RICs whose Redis is gone for 60 s.
 test-realtime:
 	cargo test -p ferric-cpu-cli --test dynamic -- --ignored --skip unit
+	crates/ric/traffic/redis-server/run cargo test -p ferric-system-tests --test oran_xapps -- --ignored minute
 
 # The figures of docs/figures.md.
 bench:

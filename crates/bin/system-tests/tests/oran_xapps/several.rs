@@ -491,7 +491,7 @@ fn redis_that_is_away_for_longer_than_the_time_to_live_changes_nothing() {
 }
 
 #[test]
-#[ignore = "it takes more than a minute: cargo test -p ferric-system-tests --test oran_xapps -- --ignored minute"]
+#[ignore = "it takes more than a minute: make test-realtime"]
 fn redis_that_is_away_for_a_minute_changes_nothing() {
     redis_is_away_for(Duration::from_secs(60));
 }
