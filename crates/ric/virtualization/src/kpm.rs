@@ -57,10 +57,21 @@ pub(crate) fn offered_definition(detection: &Detection, definition: &[u8]) -> Re
 /// What a tenant has asked for in an action.
 #[derive(Debug)]
 enum Asked {
-    /// Measurements of the node, as the tenant has labelled them, and of which labels each value is made.
-    Node(List<'static, MeasurementInfoItem<'static>>, Vec<Combination>),
+    /// Measurements of the node.
+    Node(NodeMeasurements),
     /// Measurements of a UE.
     Ue(UeId<'static>),
+}
+
+/// The measurements of the node that a tenant has asked for.
+#[derive(Debug)]
+struct NodeMeasurements {
+    /// As the tenant has labelled them.
+    original: List<'static, MeasurementInfoItem<'static>>,
+    /// As they were sent to the base station.
+    sent: List<'static, MeasurementInfoItem<'static>>,
+    /// Of which labels each value is made.
+    combinations: Vec<Combination>,
 }
 
 /// How the reports of a subscription differ from those that the tenant has asked for.
@@ -97,8 +108,9 @@ impl KpmView {
                     let original = format.meas_info_list.clone().into_owned();
                     let labels = Labels::of(&node.sla, tenant, (detection, offered));
                     let (measurements, combinations) = labels.translate(&original)?;
-                    format.meas_info_list = measurements;
-                    asked.push((action.id, Asked::Node(original, combinations)));
+                    format.meas_info_list = measurements.clone();
+                    let measurements = NodeMeasurements { original, sent: measurements, combinations };
+                    asked.push((action.id, Asked::Node(measurements)));
                 }
                 ActionDefinitionFormats::Format2(format) => {
                     if !has(&format.ue_id) {
@@ -141,7 +153,7 @@ impl KpmView {
         match &mut report.formats {
             IndicationMessageFormats::Format1(format) => {
                 match self.asked.iter().find(|(id, _)| *id == action).map(|(_, asked)| asked) {
-                    Some(Asked::Node(original, combinations)) => match of_node(format, original, combinations) {
+                    Some(Asked::Node(asked)) => match of_node(format, asked) {
                         Content::Written => {}
                         content => return Ok(content),
                     },
@@ -167,21 +179,20 @@ impl KpmView {
     }
 }
 
-/// Turns measurements with the labels that were sent to the base station into those that the tenant has asked for.
-fn of_node(
-    format: &mut IndicationMessageFormat1<'_>,
-    original: &List<'static, MeasurementInfoItem<'static>>,
-    combinations: &[Combination],
-) -> Content {
-    let sent: usize = combinations.iter().map(Combination::labels).sum();
+/// Turns measurements with the labels that were sent to the base station into those that the tenant has asked for. Values belong to
+/// measurements by their positions: nothing is passed on of a list with others, or with another order.
+fn of_node(format: &mut IndicationMessageFormat1<'_>, asked: &NodeMeasurements) -> Content {
+    let NodeMeasurements { original, sent, combinations } = asked;
     if let Some(reported) = &mut format.meas_info_list {
-        let labels: usize = reported.iter().map(|item| item.label_info_list.len()).sum();
-        if labels != sent || reported.len() != original.len() {
-            // a base station that reports less than it admitted
+        let is_sent = |(reported, sent): (&MeasurementInfoItem<'_>, &MeasurementInfoItem<'_>)| {
+            reported.meas_type == sent.meas_type && reported.label_info_list == sent.label_info_list
+        };
+        if reported.len() != sent.len() || !reported.iter().zip(sent.iter()).all(is_sent) {
             return Content::Nothing;
         }
         *reported = original.clone().into();
     }
+    let sent: usize = combinations.iter().map(Combination::labels).sum();
     if combinations.iter().all(|combination| *combination == Combination::One) {
         return if format.meas_info_list.is_some() { Content::Written } else { Content::Unchanged };
     }

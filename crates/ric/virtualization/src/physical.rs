@@ -1,6 +1,7 @@
 //! Subscriptions to base stations, which tenants share.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use ferric::agent::{Admission, RequestKey};
 use ferric::e2::{NodeId, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket};
@@ -8,7 +9,30 @@ use ferric::e2ap::{Cause, RanFunctionId, RicActionId};
 use ferric::server::IappContext;
 
 use crate::node::View;
-use crate::share::{Usage, octets_of};
+use crate::share::{Usage, Usages, octets_of};
+
+/// The subscriptions of the RIC.
+pub(crate) trait Requests {
+    /// Subscribes to a RAN function of a node.
+    ///
+    /// # Errors
+    /// The reason why the RIC refuses.
+    fn subscribe(&mut self, node: NodeId, function: RanFunctionId, order: SubscriptionOrder) -> Result<Ticket, String>;
+
+    /// Deletes a subscription.
+    fn unsubscribe(&mut self, id: SubscriptionId);
+}
+
+impl Requests for IappContext<'_> {
+    fn subscribe(&mut self, node: NodeId, function: RanFunctionId, order: SubscriptionOrder) -> Result<Ticket, String> {
+        IappContext::subscribe(self, node, function, order).map_err(|misuse| misuse.to_string())
+    }
+
+    fn unsubscribe(&mut self, id: SubscriptionId) {
+        // fails only for one that has ended
+        let _ = IappContext::unsubscribe(self, id);
+    }
+}
 
 /// Who receives the reports of a subscription.
 #[derive(Clone, Debug)]
@@ -49,16 +73,37 @@ impl State {
 pub(crate) struct Subscription {
     pub node: NodeId,
     pub function: RanFunctionId,
-    spec: SubscriptionSpec,
+    spec: Arc<SubscriptionSpec>,
     state: State,
     pub subscribers: Vec<Subscriber>,
-    /// The tenant that has asked for it first; it counts for this one while the base station has not answered.
+    /// The tenant that has asked for it first; without subscribers it counts for this one until the base station answers.
     first: Option<usize>,
     /// Whether the app itself receives the reports.
     pub is_own: bool,
     /// Whether it has one subscriber only.
     is_single: bool,
 }
+
+impl Subscription {
+    /// The tenant that it counts for although that one has left it.
+    fn left_by(&self) -> Option<usize> {
+        let is_left = self.subscribers.is_empty() && !self.is_own && self.state.id().is_none();
+        self.first.filter(|_| is_left)
+    }
+
+    /// The tenants that it counts for, each as often as it has it.
+    fn tenants(&self) -> impl Iterator<Item = usize> {
+        self.subscribers.iter().map(|subscriber| subscriber.tenant).chain(self.left_by())
+    }
+
+    /// What subscribers may share.
+    fn key(&self) -> Option<Key> {
+        (!self.is_single).then(|| (self.node, self.function, self.spec.clone()))
+    }
+}
+
+/// What equal subscriptions have in common.
+type Key = (NodeId, RanFunctionId, Arc<SubscriptionSpec>);
 
 /// All subscriptions of the app.
 #[derive(Debug, Default)]
@@ -67,6 +112,9 @@ pub(crate) struct Subscriptions {
     /// The place of each active one in the list of its node.
     active: HashMap<SubscriptionId, (NodeId, usize)>,
     requested: HashMap<Ticket, NodeId>,
+    /// The place of each that subscribers may share, in the list of its node.
+    shared: HashMap<Key, usize>,
+    usages: Usages,
 }
 
 impl Subscriptions {
@@ -81,10 +129,14 @@ impl Subscriptions {
         function: RanFunctionId,
         spec: SubscriptionSpec,
         subscriber: Option<Subscriber>,
-        ric: &mut IappContext<'_>,
+        ric: &mut dyn Requests,
     ) -> Result<Option<Admission>, String> {
-        let equal = |known: &&mut Subscription| known.function == function && known.spec == spec && !known.is_single;
-        if let Some(known) = self.by_node.entry(node).or_default().iter_mut().find(equal) {
+        let spec = Arc::new(spec);
+        let at = self.shared.get(&(node, function, spec.clone()));
+        if let Some(known) = at.and_then(|at| self.by_node.get_mut(&node)?.get_mut(*at)) {
+            let octets = octets_of(&spec);
+            known.left_by().into_iter().for_each(|tenant| self.usages.remove(node, tenant, octets));
+            subscriber.iter().for_each(|subscriber| self.usages.add(node, subscriber.tenant, octets));
             known.is_own |= subscriber.is_none();
             known.subscribers.extend(subscriber);
             return Ok(match &known.state {
@@ -106,25 +158,25 @@ impl Subscriptions {
         function: RanFunctionId,
         spec: SubscriptionSpec,
         subscriber: Subscriber,
-        ric: &mut IappContext<'_>,
+        ric: &mut dyn Requests,
     ) -> Result<(), String> {
-        self.request(node, function, spec, Some(subscriber), true, ric)
+        self.request(node, function, Arc::new(spec), Some(subscriber), true, ric)
     }
 
     fn request(
         &mut self,
         node: NodeId,
         function: RanFunctionId,
-        spec: SubscriptionSpec,
+        spec: Arc<SubscriptionSpec>,
         subscriber: Option<Subscriber>,
         is_single: bool,
-        ric: &mut IappContext<'_>,
+        ric: &mut dyn Requests,
     ) -> Result<(), String> {
         // a node that reconnects is subscribed to again; what requires consent is not shared with other apps of the RIC
-        let order = SubscriptionOrder { restore: false, consent: is_single, ..spec.clone().into() };
-        let ticket = ric.subscribe(node, function, order).map_err(|misuse| misuse.to_string())?;
+        let order = SubscriptionOrder { restore: false, consent: is_single, ..(*spec).clone().into() };
+        let ticket = ric.subscribe(node, function, order)?;
         self.requested.insert(ticket, node);
-        self.by_node.entry(node).or_default().push(Subscription {
+        let subscription = Subscription {
             node,
             function,
             spec,
@@ -133,22 +185,38 @@ impl Subscriptions {
             is_single,
             first: subscriber.as_ref().map(|subscriber| subscriber.tenant),
             subscribers: subscriber.into_iter().collect(),
-        });
+        };
+        let octets = octets_of(&subscription.spec);
+        subscription.tenants().for_each(|tenant| self.usages.add(node, tenant, octets));
+        let all = self.by_node.entry(node).or_default();
+        if let Some(key) = subscription.key() {
+            self.shared.insert(key, all.len());
+        }
+        all.push(subscription);
         Ok(())
     }
 
     /// Removes the subscribers that `is_gone` selects of a node, and subscriptions without any.
-    pub fn remove(&mut self, node: NodeId, is_gone: impl Fn(&Subscriber) -> bool, ric: &mut IappContext<'_>) {
+    pub fn remove(&mut self, node: NodeId, is_gone: impl Fn(&Subscriber) -> bool, ric: &mut dyn Requests) {
         let mut at = self.of(node).len();
         while let Some(before) = at.checked_sub(1) {
             at = before;
             let Some(known) = self.by_node.get_mut(&node).and_then(|all| all.get_mut(at)) else { return };
-            known.subscribers.retain(|subscriber| !is_gone(subscriber));
+            let octets = octets_of(&known.spec);
+            let was_left = known.left_by().is_some();
+            known.subscribers.retain(|subscriber| {
+                let is_gone = is_gone(subscriber);
+                if is_gone {
+                    self.usages.remove(node, subscriber.tenant, octets);
+                }
+                !is_gone
+            });
+            let left_by = known.left_by().filter(|_| !was_left);
+            left_by.into_iter().for_each(|tenant| self.usages.add(node, tenant, octets));
             let is_used = known.is_own || !known.subscribers.is_empty();
             // others are deleted once the node has answered
             if let (State::Active(id, _), false) = (&known.state, is_used) {
-                // fails only for one that has ended
-                let _ = ric.unsubscribe(*id);
+                ric.unsubscribe(*id);
                 self.take(node, at);
             }
         }
@@ -157,11 +225,19 @@ impl Subscriptions {
     /// Removes the subscriptions of a lost node.
     pub fn forget_node(&mut self, node: NodeId) {
         for subscription in self.by_node.remove(&node).into_iter().flatten() {
+            self.forget(&subscription);
             match subscription.state {
                 State::Requested(ticket) => drop(self.requested.remove(&ticket)),
                 State::Active(id, _) => drop(self.active.remove(&id)),
             }
         }
+    }
+
+    /// Removes what is known of a subscription by its key and by tenant.
+    fn forget(&mut self, subscription: &Subscription) {
+        let octets = octets_of(&subscription.spec);
+        subscription.tenants().for_each(|tenant| self.usages.remove(subscription.node, tenant, octets));
+        subscription.key().and_then(|key| self.shared.remove(&key));
     }
 
     /// Records that a subscription is active, and returns it, unless it is not needed any more.
@@ -170,10 +246,13 @@ impl Subscriptions {
         ticket: Ticket,
         id: SubscriptionId,
         admission: Admission,
-        ric: &mut IappContext<'_>,
+        ric: &mut dyn Requests,
     ) -> Option<&Subscription> {
         let (node, at) = self.find_requested(ticket)?;
-        self.by_node.get_mut(&node)?.get_mut(at)?.state = State::Active(id, admission);
+        let known = self.by_node.get_mut(&node)?.get_mut(at)?;
+        let octets = octets_of(&known.spec);
+        known.left_by().into_iter().for_each(|tenant| self.usages.remove(node, tenant, octets));
+        known.state = State::Active(id, admission);
         self.active.insert(id, (node, at));
         self.remove(node, |_| false, ric);
         self.get(id)
@@ -202,14 +281,17 @@ impl Subscriptions {
     fn take(&mut self, node: NodeId, at: usize) -> Option<Subscription> {
         let all = self.by_node.get_mut(&node).filter(|all| at < all.len())?;
         let subscription = all.swap_remove(at);
+        let moved = all.get(at).map(|moved| (moved.state.id(), moved.key()));
+        if all.is_empty() {
+            self.by_node.remove(&node);
+        }
+        self.forget(&subscription);
         if let Some(id) = subscription.state.id() {
             self.active.remove(&id);
         }
-        if let Some(moved) = all.get(at).and_then(|moved| moved.state.id()) {
-            self.active.insert(moved, (node, at));
-        }
-        if all.is_empty() {
-            self.by_node.remove(&node);
+        if let Some((id, key)) = moved {
+            self.active.extend(id.map(|id| (id, (node, at))));
+            self.shared.extend(key.map(|key| (key, at)));
         }
         Some(subscription)
     }
@@ -241,18 +323,11 @@ impl Subscriptions {
         self.of(node).len()
     }
 
-    /// The subscriptions that a tenant has, or has had until the node answers: each subscription is one of some tenant, or the app's own.
+    /// The subscriptions that a tenant has, or has had until the node answers: each as often as the tenant has it.
     pub fn usage_of(&self, node: NodeId, tenant: usize) -> Usage {
-        let has = |known: &&Subscription| match &known.subscribers[..] {
-            [] => known.first == Some(tenant),
-            subscribers => subscribers.iter().any(|subscriber| subscriber.tenant == tenant),
-        };
-        let mut usage = Usage::default();
-        for known in self.by_node.values().flatten().filter(has) {
-            usage.of_node += usize::from(known.node == node);
-            usage.of_all += 1;
-            usage.octets += octets_of(&known.spec);
-        }
-        usage
+        self.usages.of(node, tenant)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,10 +20,13 @@ use crate::slices::{Part, PhysicalSlices, RANGE, VirtualSlices};
 
 /// The longest wait before a refused change is tried again, in reports of the base station.
 const MAX_RETRY_REPORTS: u32 = 64;
+/// What the sum of all slices may have above the cell: slices have a least share, and single precision.
+const HELD_ROUNDING: f64 = 1e-3;
 
 /// Brings the slices of a base station to what the tenants have configured, one control at a time: what no tenant has is deleted,
-/// then slices shrink of tenants that have more than their share, then everything else follows. So the sum of all never exceeds the
-/// cell.
+/// then slices shrink of tenants that have more than their share, then everything else follows, a control of each tenant in turn. So the
+/// sum of all never exceeds the cell. What the base station refuses of the first two is tried again with longer waits, and does not keep
+/// the others waiting.
 #[derive(Default)]
 pub(crate) struct Reconciler {
     /// What the base station has for each tenant; `None` before its first report.
@@ -31,9 +34,13 @@ pub(crate) struct Reconciler {
     /// The slices in ranges of tenants that no tenant has: those of tenants that are gone.
     ownerless: PhysicalSlices,
     queue: VecDeque<(usize, Job)>,
+    /// The tenant whose turn is next.
+    turn: usize,
     running: Option<Running>,
     /// By tenant, refreshes that the base station has refused.
     refused: BTreeMap<usize, Retry>,
+    /// That the base station has refused to delete what no tenant has.
+    ownerless_refused: Option<Retry>,
 }
 
 /// A change of a tenant's slices.
@@ -53,12 +60,31 @@ struct Running {
     step: ControlMessage<'static>,
 }
 
-/// A refresh that is tried again.
+/// A change that is tried again.
 struct Retry {
     /// The wait after this refusal, in reports.
     wait: u32,
-    /// What is left of it; `None` while the refresh is in the queue.
+    /// What is left of it; `None` while the change is due.
     left: Option<u32>,
+    /// Whether slices were refused, not only which slices UEs have: a UE may have left meanwhile.
+    has_slices: bool,
+}
+
+impl Retry {
+    /// After a refusal: twice the wait of the one before.
+    fn after(before: Option<&Retry>, step: &ControlMessage<'static>) -> Retry {
+        let wait = before.map_or(1, |retry| (2 * retry.wait).min(MAX_RETRY_REPORTS));
+        let has_slices = before.is_some_and(|retry| retry.has_slices) || !matches!(step, ControlMessage::Associate(_));
+        Retry { wait, left: Some(wait), has_slices }
+    }
+
+    /// Counts a report. Returns whether the change is due with it.
+    fn reported(&mut self) -> bool {
+        self.left = self.left.and_then(|left| left.checked_sub(1));
+        let is_due = self.left == Some(0);
+        self.left = self.left.filter(|_| !is_due);
+        is_due
+    }
 }
 
 impl Reconciler {
@@ -90,6 +116,7 @@ impl Reconciler {
             running.owner = None;
         }
         let left = self.actual.as_mut().and_then(|actual| actual.get_mut(tenant)).map(std::mem::take);
+        self.ownerless_refused = None;
         for (all, slices) in self.ownerless.slices.iter_mut().zip(left.unwrap_or_default().slices) {
             all.extend(slices);
         }
@@ -120,29 +147,75 @@ impl Reconciler {
             }
         }
         self.actual = Some(reported);
-        let mut due = Vec::new();
-        for (tenant, retry) in &mut self.refused {
-            retry.left = retry.left.and_then(|left| left.checked_sub(1));
-            if retry.left == Some(0) {
-                retry.left = None;
-                due.push(*tenant);
-            }
-        }
+        let due: Vec<usize> =
+            self.refused.iter_mut().filter_map(|(tenant, retry)| retry.reported().then_some(*tenant)).collect();
         due.into_iter().for_each(|tenant| self.refresh(tenant));
+        if let Some(retry) = &mut self.ownerless_refused {
+            retry.reported();
+        }
+        self.free_cell();
     }
 
     /// Has a refused refresh tried again after some reports, and after twice as many the next time.
-    fn retry(&mut self, tenant: usize) {
-        let wait = self.refused.get(&tenant).map_or(1, |retry| (2 * retry.wait).min(MAX_RETRY_REPORTS));
-        self.refused.insert(tenant, Retry { wait, left: Some(wait) });
+    fn retry(&mut self, tenant: usize, step: &ControlMessage<'static>) {
+        let retry = Retry::after(self.refused.get(&tenant), step);
+        self.refused.insert(tenant, retry);
     }
 
-    /// The next job: tenants that have more than their share are before all others.
+    /// The same for what no tenant has.
+    fn retry_ownerless(&mut self, step: &ControlMessage<'static>) {
+        self.ownerless_refused = Some(Retry::after(self.ownerless_refused.as_ref(), step));
+    }
+
+    /// The next control that deletes what no tenant has, unless one was refused a short time ago.
+    fn next_ownerless(&self) -> Option<ControlMessage<'static>> {
+        if self.ownerless_refused.as_ref().is_some_and(|retry| retry.left.is_some()) {
+            return None;
+        }
+        self.ownerless.steps_to(&PhysicalSlices::default()).into_iter().next()
+    }
+
+    /// Has what tenants could not have tried again, once what no tenant has is gone.
+    fn free_cell(&mut self) {
+        let is_free = self.ownerless.slices.iter().all(BTreeMap::is_empty);
+        if is_free && self.ownerless_refused.take().is_some() {
+            self.resize(std::iter::empty());
+        }
+    }
+
+    /// Whether a change of a tenant to `target` waits, while the base station does not delete what no tenant has: the tenant would grow
+    /// beyond the cell, or has the place of a former one whose slices are still there.
+    fn is_held(&self, tenant: usize, target: &PhysicalSlices) -> bool {
+        let (Some(actual), Some(_)) = (&self.actual, &self.ownerless_refused) else { return false };
+        let is_in_place = |id: &u32| Part::tenant_of(*id).is_some_and(|at| at as usize == tenant);
+        if self.ownerless.slices.iter().flat_map(BTreeMap::keys).any(is_in_place) {
+            return true;
+        }
+        (0..2).any(|at| {
+            let total = target.total(at);
+            let others = actual.iter().enumerate().filter(|(other, _)| *other != tenant).map(|(_, slices)| slices);
+            let others: f64 = others.chain([&self.ownerless]).map(|slices| slices.total(at)).sum();
+            total > actual[tenant].total(at) && others + total > 1.0 + HELD_ROUNDING
+        })
+    }
+
+    /// The next job: the refreshes of tenants that have more than their share are before all others, until the base station refuses
+    /// them. Otherwise tenants have turns, whatever number of jobs each has.
     fn next(&mut self, tenants: &[TenantState]) -> Option<(usize, Job)> {
         let actual = self.actual.as_ref()?;
-        let is_over = |(tenant, _): &(usize, Job)| actual[*tenant].exceeds(tenants[*tenant].part.share);
-        let at = self.queue.iter().position(is_over).unwrap_or(0);
-        self.queue.remove(at)
+        let is_first = |(tenant, job): &(usize, Job)| {
+            let is_over = actual[*tenant].exceeds(tenants[*tenant].part.share);
+            let is_refused = self.refused.get(tenant).is_some_and(|retry| retry.has_slices);
+            matches!(job, Job::Refresh) && is_over && !is_refused
+        };
+        if let Some(at) = self.queue.iter().position(is_first) {
+            return self.queue.remove(at);
+        }
+        let wait = |tenant: usize| (tenant < self.turn, tenant);
+        let (at, _) = self.queue.iter().enumerate().min_by_key(|(_, (tenant, _))| wait(*tenant))?;
+        let next = self.queue.remove(at)?;
+        self.turn = next.0 + 1;
+        Some(next)
     }
 }
 
@@ -192,14 +265,13 @@ type SendControl<'a> = dyn FnMut(RanFunctionId, &[u8], &[u8]) -> Result<Ticket, 
 fn advance_by(node: &mut BaseStation, send_control: &mut SendControl<'_>) {
     let Some((function, wire)) = node.slice_function() else { return };
     while node.slices.running.is_none() && node.slices.actual.is_some() {
-        if let Some(step) = node.slices.ownerless.steps_to(&PhysicalSlices::default()).into_iter().next() {
+        if let Some(step) = node.slices.next_ownerless() {
             match send(function, wire, &step, send_control) {
                 Ok(ticket) => {
                     node.slices.running = Some(Running { owner: None, ticket, step });
                     return;
                 }
-                // the next report names them again
-                Err(_) => node.slices.ownerless = PhysicalSlices::default(),
+                Err(_) => node.slices.retry_ownerless(&step),
             }
         }
         let mut shared = node.shared.lock();
@@ -250,9 +322,18 @@ fn advance_by(node: &mut BaseStation, send_control: &mut SendControl<'_>) {
             }
             continue;
         };
+        if node.slices.is_held(tenant, &physical) {
+            fail(
+                node,
+                (tenant, job),
+                &step,
+                "the base station has not yet deleted slices of former tenants in this part of the cell",
+            );
+            continue;
+        }
         match send(function, wire, &step, send_control) {
             Ok(ticket) => node.slices.running = Some(Running { owner: Some((tenant, job)), ticket, step }),
-            Err(reason) => fail(node, tenant, job, &reason),
+            Err(reason) => fail(node, (tenant, job), &step, &reason),
         }
     }
 }
@@ -271,17 +352,19 @@ fn send(
 }
 
 /// Ends a change that the base station did not execute.
-fn fail(node: &mut BaseStation, tenant: usize, job: Job, reason: &str) {
+fn fail(node: &mut BaseStation, (tenant, job): (usize, Job), step: &ControlMessage<'static>, reason: &str) {
     let Some((function, _)) = node.slice_function() else { return };
     match job {
         Job::Control { controller, id, wire, .. } => {
-            // back to what the tenant had
-            node.slices.refresh(tenant);
+            // back to what the tenant had, unless the base station refuses that too
+            if !node.slices.refused.contains_key(&tenant) {
+                node.slices.refresh(tenant);
+            }
             let text: String = reason.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
             let cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
             node.answer(tenant, function, controller, id, Err(ControlFailure { cause, outcome: outcome(&text, wire) }));
         }
-        Job::Refresh | Job::Reset => node.slices.retry(tenant),
+        Job::Refresh | Job::Reset => node.slices.retry(tenant, step),
     }
 }
 
@@ -296,7 +379,10 @@ pub(crate) fn step_done(node: &mut BaseStation, answer: &ControlOutcome, may_log
                 }
                 node.slices.queue.push_front((tenant, job));
             }
-            None => node.slices.ownerless.apply(&step),
+            None => {
+                node.slices.ownerless.apply(&step);
+                node.slices.free_cell();
+            }
         }
         return;
     }
@@ -312,9 +398,9 @@ pub(crate) fn step_done(node: &mut BaseStation, answer: &ControlOutcome, may_log
         }
     }
     match owner {
-        Some((tenant, job)) => fail(node, tenant, job, &answer.to_string()),
-        // the next report names what it has
-        None if matches!(step, ControlMessage::Delete(_)) => node.slices.ownerless = PhysicalSlices::default(),
+        Some((tenant, job)) => fail(node, (tenant, job), &step, &answer.to_string()),
+        None if matches!(step, ControlMessage::Delete(_)) => node.slices.retry_ownerless(&step),
+        // a step of a tenant that is gone by now
         None => {}
     }
 }

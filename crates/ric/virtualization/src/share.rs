@@ -1,6 +1,9 @@
 //! The share of each tenant of the subscriptions to base stations. Others cannot take it, whatever they ask for.
 
-use ferric::e2::SubscriptionSpec;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use ferric::e2::{NodeId, SubscriptionSpec};
 
 /// The subscriptions to a base station, of all tenants.
 const OF_A_NODE: usize = 512;
@@ -23,7 +26,47 @@ pub(crate) struct Usage {
     pub octets: usize,
 }
 
-/// What a tenant may have. Subscriptions that tenants share count for each of them.
+/// The subscriptions of all tenants, counted as they come and go: a request has the same cost whatever tenants have.
+#[derive(Debug, Default)]
+pub(crate) struct Usages {
+    of_node: HashMap<(NodeId, usize), usize>,
+    /// By tenant, those to all base stations and their octets.
+    of_all: HashMap<usize, (usize, usize)>,
+}
+
+impl Usages {
+    /// What a tenant has, of a base station and of all.
+    pub fn of(&self, node: NodeId, tenant: usize) -> Usage {
+        let (of_all, octets) = self.of_all.get(&tenant).copied().unwrap_or_default();
+        Usage { of_node: self.of_node.get(&(node, tenant)).copied().unwrap_or_default(), of_all, octets }
+    }
+
+    /// Counts a subscription with these octets.
+    pub fn add(&mut self, node: NodeId, tenant: usize, octets: usize) {
+        *self.of_node.entry((node, tenant)).or_default() += 1;
+        let (all, total) = self.of_all.entry(tenant).or_default();
+        (*all, *total) = (*all + 1, *total + octets);
+    }
+
+    /// Does not count one any more.
+    pub fn remove(&mut self, node: NodeId, tenant: usize, octets: usize) {
+        if let Entry::Occupied(mut of_node) = self.of_node.entry((node, tenant)) {
+            *of_node.get_mut() -= 1;
+            if *of_node.get() == 0 {
+                of_node.remove();
+            }
+        }
+        if let Entry::Occupied(mut of_all) = self.of_all.entry(tenant) {
+            let (all, total) = of_all.get_mut();
+            (*all, *total) = (*all - 1, *total - octets);
+            if *all == 0 {
+                of_all.remove();
+            }
+        }
+    }
+}
+
+/// What a tenant may have. Subscriptions that tenants share count for each of them, as often as it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     tenants: usize,

@@ -374,10 +374,12 @@ impl PhysicalSlices {
     /// Whether the slices of a direction take more than a share of the cell.
     #[must_use]
     pub fn exceeds(&self, share: f64) -> bool {
-        let total = |slices: &BTreeMap<u32, Slice<'static>>| -> f64 {
-            slices.values().map(|slice| self::share(slice).unwrap_or(0.0)).sum()
-        };
-        self.slices.iter().any(|slices| total(slices) > share + ROUNDING)
+        (0..2).any(|at| self.total(at) > share + ROUNDING)
+    }
+
+    /// The share of the cell that the slices of a direction have together.
+    pub fn total(&self, at: usize) -> f64 {
+        self.slices[at].values().map(|slice| self::share(slice).unwrap_or(0.0)).sum()
     }
 
     /// Returns the controls that lead from here to `target`, in the order in which they are sent: what is removed or shrinks goes

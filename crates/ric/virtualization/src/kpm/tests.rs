@@ -248,6 +248,37 @@ fn value_of_the_rest_of_a_plmn_is_without_the_slices_of_others() {
 }
 
 #[test]
+fn report_with_measurements_in_another_order_or_with_other_labels_is_not_passed_on() {
+    let node = station_of(&[(A, "\"1\""), (A, "\"2\", \"3\"")]);
+    let (own, other) = (label(Some(A), Some(1)), label(Some(A), Some(2)));
+    let bin = MeasurementLabel { dist_bin_x: Some(2), ..own };
+    let throughput = "DRB.UEThpDl";
+    for detection in detections() {
+        let asked = [
+            measurement(PRBS, &[NONE, MeasurementLabel { plmn_id: None, slice_id: None, ..bin }]),
+            measurement(throughput, &[NONE]),
+        ];
+        let (view, _) = translate(&detection, &node, 0, &asked).unwrap();
+        let received = |sent: &[MeasurementInfoItem<'static>]| {
+            received(&detection, &view, &node, Some(sent), integers(&[1, 2, 3]))
+        };
+        let sent = [measurement(PRBS, &[own, bin]), measurement(throughput, &[own])];
+        assert_eq!(received(&sent), Some(integers(&[1, 2, 3])));
+        for others in [
+            // equal counts each
+            [sent[1].clone(), sent[0].clone()],
+            [measurement(PRBS, &[bin, own]), sent[1].clone()],
+            [measurement(PRBS, &[own]), measurement(throughput, &[own, bin])],
+            [sent[0].clone(), measurement(PRBS, &[own])],
+            [sent[0].clone(), measurement(throughput, &[other])],
+            [sent[0].clone(), measurement(throughput, &[NONE])],
+        ] {
+            assert_eq!(received(&others), None, "{detection:?}: {others:?}");
+        }
+    }
+}
+
+#[test]
 fn report_of_a_ue_ends_when_its_id_is_that_of_another_tenants_ue() {
     for detection in detections() {
         let mut node = station();
