@@ -72,7 +72,10 @@ struct Group {
 fn connect(rics: &[&Address]) -> Group {
     let addresses: Vec<_> = rics.iter().map(|ric| (*ric).clone()).collect();
     let group = XappGroup::connect(&addresses, "group", config(), PATIENCE).unwrap();
-    Group { group, events: VecDeque::new() }
+    let mut group = Group { group, events: VecDeque::new() };
+    // what comes now is no list after a welcome any more
+    group.poll_for(Duration::from_millis(250));
+    group
 }
 
 impl Group {
@@ -96,6 +99,13 @@ impl Group {
     fn poll(&mut self, timeout: Duration) {
         let Group { group, events } = self;
         group.poll(Some(timeout), |event, _| events.push_back(Seen::of(&event))).unwrap();
+    }
+
+    fn poll_for(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            self.poll(Duration::from_millis(10));
+        }
     }
 
     /// The next event that is wanted; others before it are skipped.
@@ -223,10 +233,7 @@ fn subscription_that_is_admitted_after_its_node_has_moved_is_deleted() {
     };
     at_first.send_pdu(admission);
     at_first.report(requested.request_id, action, b"of nobody");
-    let end = Instant::now() + Duration::from_millis(200);
-    while Instant::now() < end {
-        group.poll(Duration::from_millis(10));
-    }
+    group.poll_for(Duration::from_millis(200));
     assert!(group.events.is_empty(), "{:?}", group.events);
     assert!(matches!(at_first.receive_pdu(), Pdu::RicSubscriptionDeleteRequest(_)));
 }
@@ -471,6 +478,13 @@ fn send_message(peer: &mut Peer, message: &RicMessage<'_>) {
     peer.send(&octets);
 }
 
+/// Announces node 1, with that number.
+fn announce(peer: &mut Peer, id: u32) {
+    let (version, encoding, functions) = (e2ap::Version::V2_03, "per".into(), Vec::new());
+    let info = NodeInfo { id: NodeId(id), global_id: node_id(1), version, encoding, functions };
+    send_message(peer, &RicMessage::NodeUp(info));
+}
+
 /// A session with two RICs that the test writes.
 fn with_written_rics() -> (Group, [WrittenRic; 2], [Peer; 2]) {
     let rics = [WrittenRic::new(), WrittenRic::new()];
@@ -481,6 +495,67 @@ fn with_written_rics() -> (Group, [WrittenRic; 2], [Peer; 2]) {
     std::thread::sleep(Duration::from_millis(100));
     let peers = [first, rics[1].accept()];
     (connecting.join().unwrap(), rics, peers)
+}
+
+#[test]
+fn list_after_a_welcome_takes_no_node_from_another_ric() {
+    let (mut group, rics, [mut first, mut second]) = with_written_rics();
+    announce(&mut first, 40);
+    let at_first = group.node_up();
+    // it has moved, and the first RIC still lists it in its next session
+    announce(&mut second, 50);
+    let (at_second, from, to) = group.moved();
+    assert_ne!(at_second, at_first);
+    drop(first);
+    let mut first = rics[0].accept_of(&mut group);
+    announce(&mut first, 3);
+    group.poll_for(Duration::from_millis(300));
+    assert!(group.events.iter().all(|event| *event == Seen::ServicesMoved), "{:?}", group.events);
+    assert_eq!(group.group.ric_of(at_second), Some(&*to));
+    // it is used there when the second one has lost it
+    send_message(&mut second, &RicMessage::NodeLost(NodeId(50)));
+    let (again, back_from, back_to) = group.moved();
+    assert_eq!((back_from, back_to), (to.clone(), from.clone()));
+    // and one that sets up later moves
+    announce(&mut second, 51);
+    assert_eq!(group.moved().1, from);
+    assert_eq!(group.group.ric_of(again), None);
+}
+
+#[test]
+fn ric_that_announces_a_node_again_and_again_takes_it_three_times() {
+    let log = testkit::log::global();
+    let (mut group, _rics, [mut first, mut second]) = with_written_rics();
+    let names: Vec<_> = group.group.addresses().split(' ').map(str::to_owned).collect();
+    announce(&mut first, 40);
+    group.node_up();
+    // one that repeats what it has said changes nothing
+    announce(&mut first, 40);
+    group.poll_for(Duration::from_millis(50));
+    assert!(group.events.iter().all(|event| *event == Seen::Other), "{:?}", group.events);
+    for number in 50..60 {
+        announce(&mut second, number);
+        send_message(&mut second, &RicMessage::NodeLost(NodeId(number)));
+    }
+    group.poll_for(Duration::from_millis(100));
+    let moves = |group: &mut Group, to: &str| {
+        group.events.drain(..).filter(|event| matches!(event, Seen::Moved(_, _, at) if at == to)).count()
+    };
+    assert_eq!(moves(&mut group, &names[1]), 3);
+    for number in 60..70 {
+        announce(&mut second, number);
+        announce(&mut first, number);
+    }
+    group.poll_for(Duration::from_millis(100));
+    assert!(group.events.is_empty(), "{:?}", group.events);
+    let node = group.group.nodes().next().unwrap().id;
+    assert_eq!((group.group.nodes().count(), group.group.ric_of(node)), (1, Some(&*names[0])));
+    let line = format!("ric={} used={}", names[1], names[0]);
+    assert_eq!(log.text().lines().filter(|text| text.contains(&line)).count(), 1, "{}", log.text());
+    // it follows the last that each has said when one of them loses it
+    send_message(&mut first, &RicMessage::NodeLost(NodeId(40)));
+    send_message(&mut first, &RicMessage::NodeLost(NodeId(69)));
+    assert_eq!(group.until(|event| if let Seen::Moved(_, _, to) = event { Some(to) } else { None }), names[1]);
 }
 
 #[test]
@@ -526,15 +601,7 @@ fn arbiter_is_offered_to_each_ric_and_answers_the_one_that_asks() {
     assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal: None });
     let refusal = Some(RefusalCode::NotAllowed);
     send_message(&mut second, &RicMessage::Request(RequestEvent::ArbiterSet { refusal }));
-    let functions = Vec::new();
-    let info = NodeInfo {
-        id: NodeId(40),
-        global_id: node_id(1),
-        version: e2ap::Version::V2_03,
-        encoding: "per".into(),
-        functions,
-    };
-    send_message(&mut second, &RicMessage::NodeUp(info));
+    announce(&mut second, 40);
     let node = group.node_up();
     let asked = ControlQuestion {
         question: 17,

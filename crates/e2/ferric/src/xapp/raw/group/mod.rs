@@ -34,14 +34,18 @@ const RETRY: Duration = Duration::from_millis(200);
 const FURTHER_RICS: Duration = Duration::from_secs(1);
 /// A node that is known by two RICs for that long is reported.
 const MAX_HANDOVER: Duration = Duration::from_secs(30);
+/// A node that a RIC has taken so often from another one within that time stays where it is.
+const MAX_MOVES: usize = 3;
+/// The list of nodes that follows the welcome ends at the first pause of that length.
+const LIST_PAUSE: Duration = Duration::from_millis(200);
 /// The nodes whose last RIC is remembered, to recognise a move.
 const MAX_NODES: usize = 65_536;
 
 /// A session with several RICs that share E2 nodes (`docs/several-rics.md`). It has the events and commands of an
 /// [`Xapp`], and these differences:
 ///
-/// - A node is used at one RIC at a time, that of its last `NodeUp`. When it appears at another one, it is lost at the first; after its
-///   `NodeUp` there [`XappEvent::NodeMoved`] follows. It has another [`NodeId`] then, and the same global id.
+/// - A node is used at one RIC at a time, that of its last `NodeUp`; one in the list after the welcome takes no node from another RIC.
+///   When it appears at another one, it is lost at the first, at most 3 times within 30 s; after its `NodeUp` there [`XappEvent::NodeMoved`] follows. It has another [`NodeId`] then, and the same global id.
 /// - A subscription ends with the connection of its node to its RIC, and is not resumed, whatever its order says: subscribe at each
 ///   `NodeUp`. Nothing of a subscription that has ended is reported.
 /// - [`XappEvent::Disconnected`] says that no RIC is left, [`XappEvent::Reconnected`] that there is one again. Others come and go with
@@ -68,6 +72,8 @@ struct Member {
     failure: Option<Error>,
     /// The reports that it has dropped in this session.
     dropped: u64,
+    /// Until when a `NodeUp` belongs to the list of nodes after the welcome.
+    listing: Option<Instant>,
 }
 
 /// What the numbers of a group stand for.
@@ -95,6 +101,9 @@ struct GroupState {
     next_check: Option<Instant>,
     /// The reports that sessions before had dropped.
     dropped_before: u64,
+    /// The setups that did not move their node, since it had moved too often, and when that was logged last.
+    holds: u64,
+    holds_logged: Option<Instant>,
 }
 
 /// A node where it is used.
@@ -117,6 +126,21 @@ struct KnownNode {
     others: Vec<(usize, NodeInfo)>,
     /// Since when there are others, until that is reported.
     since: Option<Instant>,
+    /// When RICs have taken it from others, within the time that counts.
+    moves: Vec<Instant>,
+}
+
+impl KnownNode {
+    /// Whether it has not moved too often of late.
+    fn may_move(&mut self, now: Instant) -> bool {
+        self.moves.retain(|at| now.saturating_duration_since(*at) < MAX_HANDOVER);
+        self.moves.len() < MAX_MOVES
+    }
+
+    fn add_other(&mut self, member: usize, info: NodeInfo, now: Instant) {
+        self.others.push((member, info));
+        self.since.get_or_insert(now);
+    }
 }
 
 /// A request without an answer.
@@ -146,6 +170,12 @@ impl Member {
             return None;
         }
         self.xapp.as_ref()?.deadline()
+    }
+
+    /// Whether a `NodeUp` belongs to the list after the welcome.
+    fn is_listed(&mut self, now: Instant) -> bool {
+        self.listing = self.listing.filter(|until| now < *until).map(|_| now + LIST_PAUSE);
+        self.listing.is_some()
     }
 
     fn has_unsent(&self) -> bool {
@@ -226,7 +256,14 @@ impl XappGroup {
             // the group knows what is not answered, and resumes nothing
             xapp.requests.state = SessionState::new(false);
             poll.add(&xapp.poll, members.len() as u64, Interest::READ).map_err(Error::epoll)?;
-            members.push(Member { address: text, xapp: Some(xapp), is_open: false, failure: None, dropped: 0 });
+            members.push(Member {
+                address: text,
+                xapp: Some(xapp),
+                is_open: false,
+                failure: None,
+                dropped: 0,
+                listing: None,
+            });
         }
         assert!((1..=MAX_RICS).contains(&members.len()), "a group has 1 to {MAX_RICS} RICs, not {}", members.len());
         let state = GroupState::default();
@@ -357,8 +394,10 @@ impl XappGroup {
                 continue;
             }
             node.since = None;
-            let other = node.others.last().map(|(member, _)| &*self.members[*member].address);
-            let used = node.used.and_then(|used| Some(&*self.members[nodes.get(&used)?.member].address));
+            let used = node.used.and_then(|used| Some(nodes.get(&used)?.member));
+            let other = node.others.iter().rfind(|(member, _)| Some(*member) != used);
+            let other = other.map(|(member, _)| &*self.members[*member].address);
+            let used = used.map(|used| &*self.members[used].address);
             if let (Some(other), Some(used)) = (other, used) {
                 tracing::warn!(
                     node = %id,

@@ -11,7 +11,8 @@ use super::super::commands::RequestQueue;
 use super::super::exchange::SessionEvent;
 use super::super::{Commands, Indication, XappEvent};
 use super::{
-    GroupCommands, GroupState, KnownNode, MAX_HANDOVER, MAX_NODES, MAX_RICS, Member, PendingRequest, RequestKind, Route,
+    GroupCommands, GroupState, KnownNode, LIST_PAUSE, MAX_HANDOVER, MAX_MOVES, MAX_NODES, MAX_RICS, Member,
+    PendingRequest, RequestKind, Route,
 };
 
 type Handler<'h> = dyn FnMut(XappEvent<'_>, &mut Commands<'_>) + 'h;
@@ -76,6 +77,7 @@ impl Translator<'_> {
         let member = &mut self.members[self.at];
         tracing::info!(ric = %member.address, %ric_id, "session with the RIC");
         (member.is_open, member.failure) = (true, None);
+        member.listing = Some(Instant::now() + LIST_PAUSE);
         self.state.dropped_before += std::mem::take(&mut member.dropped);
         if is_first {
             self.state.home = Some(self.at);
@@ -119,21 +121,55 @@ impl Translator<'_> {
             let gone = self.state.known.iter().find(|(_, known)| is_gone(known)).map(|(id, _)| *id);
             gone.and_then(|gone| self.state.known.remove(&gone));
         }
-        let known = self.state.known.entry(info.global_id).or_default();
-        known.others.retain(|(member, _)| *member != self.at);
+        let (at, now) = (self.at, Instant::now());
+        let is_listed = self.members[at].is_listed(now);
+        let GroupState { known, nodes, .. } = &mut *self.state;
+        let known = known.entry(info.global_id).or_default();
+        known.others.retain(|(member, _)| *member != at);
+        if let Some(route) = known.used.and_then(|used| nodes.get(&used)) {
+            let (member, own) = (route.member, route.own);
+            if (member, own) == (at, info.id) {
+                return self.node_changed(info, handler);
+            }
+            // a list says who has a node, not where it has set up at last
+            let is_listed = member != at && is_listed;
+            let is_unsteady = !is_listed && !known.may_move(now);
+            if is_listed || is_unsteady {
+                known.add_other(at, info.clone(), now);
+                self.state.next_check.get_or_insert(now + MAX_HANDOVER);
+                if is_unsteady {
+                    self.report_hold(info, member, now);
+                }
+                return;
+            }
+            known.moves.push(now);
+        }
         let used = known.used;
         if let Some(route) = used.and_then(|used| self.state.nodes.remove(&used)) {
-            let now = Instant::now();
             if let Some(known) = self.state.known.get_mut(&info.global_id)
-                && route.member != self.at
+                && route.member != at
             {
-                known.others.push((route.member, NodeInfo { id: route.own, ..(*route.info).clone() }));
-                known.since = Some(now);
+                known.add_other(route.member, NodeInfo { id: route.own, ..(*route.info).clone() }, now);
                 self.state.next_check.get_or_insert(now + MAX_HANDOVER);
             }
             self.leave(route, handler);
         }
-        self.enter(self.at, info, handler);
+        self.enter(at, info, handler);
+    }
+
+    /// Logs that a node stays where it is, at most once within the time.
+    fn report_hold(&mut self, info: &NodeInfo, used: usize, now: Instant) {
+        self.state.holds += 1;
+        if self.state.holds_logged.is_some_and(|at| now.saturating_duration_since(at) < MAX_HANDOVER) {
+            return;
+        }
+        self.state.holds_logged = Some(now);
+        let (ric, used) = (&self.members[self.at].address, &self.members[used].address);
+        tracing::warn!(
+            node = %info.global_id, %ric, %used, setups = self.state.holds,
+            "the node has moved {MAX_MOVES} times within {} s: it stays in use where it is. Check whether both RICs have it",
+            MAX_HANDOVER.as_secs()
+        );
     }
 
     /// Uses a node at a RIC.
@@ -177,12 +213,14 @@ impl Translator<'_> {
 
     fn node_changed(&mut self, info: &NodeInfo, handler: &mut Handler<'_>) {
         let Some(known) = self.state.known.get_mut(&info.global_id) else { return };
-        if let Some((_, other)) = known.others.iter_mut().find(|(member, _)| *member == self.at) {
+        if let Some((_, other)) =
+            known.others.iter_mut().find(|(member, other)| (*member, other.id) == (self.at, info.id))
+        {
             *other = info.clone();
             return;
         }
         let Some(route) = known.used.and_then(|used| self.state.nodes.get_mut(&used)) else { return };
-        if route.member != self.at {
+        if (route.member, route.own) != (self.at, info.id) {
             return;
         }
         route.info = Arc::new(NodeInfo { id: route.info.id, ..info.clone() });
