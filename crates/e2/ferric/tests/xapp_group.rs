@@ -13,13 +13,13 @@ use common::test_server::{Ric, free_ports};
 use common::{PATIENCE, socket_path};
 use e2ap::{GlobalE2NodeId, Pdu, RicActionAdmitted, RicSubscriptionResponse};
 use ferric::agent::{AgentLoop, NodeConfig, RanFunction};
-use ferric::e2::xapp::{NodeInfo, PROTOCOL_VERSION, RicMessage, XappMessage};
+use ferric::e2::xapp::{NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
 use ferric::e2::{
     ControlOutcome, ControlQuestion, NodeId, QueryOutcome, RefusalCode, SubscribeError, SubscriptionEnd, SubscriptionId,
 };
 use ferric::link::Address;
 use ferric::server::ServerConfig;
-use ferric::xapp::{Commands, MAX_RICS, Reconnect, RequestEvent, XappConfig, XappEvent, XappGroup};
+use ferric::xapp::{Commands, MAX_RICS, Reconnect, RequestEvent, Xapp, XappConfig, XappEvent, XappGroup};
 use ferric::{Error, StopHandle};
 use per::Gather;
 
@@ -426,6 +426,36 @@ fn ric_that_refuses_the_session_leaves_the_others_and_all_that_refuse_end_it() {
 }
 
 #[test]
+fn message_before_the_welcome_and_a_second_welcome_end_the_session() {
+    let unwelcome = WrittenRic::new();
+    let address = unwelcome.address();
+    std::thread::spawn(move || {
+        for stream in unwelcome.0.incoming() {
+            let mut peer = Peer::of(stream.unwrap());
+            peer.receive();
+            announce(&mut peer, 40);
+            while peer.try_receive().is_some() {}
+        }
+    });
+    let out_of_order = |error: &Error| matches!(error, Error::Protocol(ProtocolError::OutOfOrder));
+    let error = XappGroup::connect(&[address.clone()], "group", config(), PATIENCE).unwrap_err();
+    assert!(out_of_order(&error), "{error}");
+    let error = Xapp::connect(&address, "alone", config()).map(drop).unwrap_err();
+    assert!(out_of_order(&error), "{error}");
+
+    let (mut group, _rics, [mut first, mut second]) = with_written_rics();
+    announce(&mut second, 50);
+    let node = group.node_up();
+    announce(&mut first, 40);
+    group.moved();
+    send_welcome(&mut first);
+    group.poll_for(Duration::from_millis(50));
+    assert!(first.try_receive().is_none());
+    let (again, ..) = group.moved();
+    assert_ne!(again, node);
+}
+
+#[test]
 fn number_of_rics_is_bounded() {
     let too_many: Vec<Address> = (0..=MAX_RICS).map(|_| Address::Unix(socket_path("many"))).collect();
     for addresses in [&too_many[..], &[]] {
@@ -466,10 +496,14 @@ impl WrittenRic {
     fn welcome(&self, stream: TcpStream) -> Peer {
         let mut peer = Peer::of(stream);
         assert!(matches!(XappMessage::decode(&peer.receive()).unwrap(), XappMessage::Hello { .. }));
-        let ric_id = e2ap::GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 1);
-        send_message(&mut peer, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id });
+        send_welcome(&mut peer);
         peer
     }
+}
+
+fn send_welcome(peer: &mut Peer) {
+    let ric_id = e2ap::GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 1);
+    send_message(peer, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id });
 }
 
 fn send_message(peer: &mut Peer, message: &RicMessage<'_>) {

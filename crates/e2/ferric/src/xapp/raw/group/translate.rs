@@ -92,15 +92,15 @@ impl Translator<'_> {
 
     /// The session is lost. Its nodes are already.
     fn closed(&mut self, retry_in: Duration, handler: &mut Handler<'_>) {
-        if !std::mem::replace(&mut self.members[self.at].is_open, false) {
-            return;
-        }
         let at = self.at;
         let lost: Vec<_> = self.state.requests.extract_if(|(member, _), _| *member == at).collect();
         for (_, request) in lost {
             self.emit(XappEvent::Request(request.lost()), handler);
         }
         self.state.verified.retain(|(member, _), _| *member != at);
+        if !std::mem::replace(&mut self.members[at].is_open, false) {
+            return;
+        }
         if let Some(offer) = &mut self.state.offer {
             offer.unanswered.remove(&at);
         }
