@@ -622,6 +622,21 @@ fn services_are_those_of_one_ric_and_then_of_another() {
     drop(rics);
 }
 
+fn question_about(node: u32, question: u64) -> ControlQuestion {
+    ControlQuestion {
+        question,
+        node: NodeId(node),
+        function: FUNCTION,
+        xapp: "a".into(),
+        with: "b".into(),
+        parameter: "p".into(),
+        settings: "s".into(),
+        left_ms: 500,
+        header: Vec::new(),
+        message: Vec::new(),
+    }
+}
+
 #[test]
 fn arbiter_is_offered_to_each_ric_and_answers_the_one_that_asks() {
     let (mut group, rics, [mut first, mut second]) = with_written_rics();
@@ -637,18 +652,7 @@ fn arbiter_is_offered_to_each_ric_and_answers_the_one_that_asks() {
     send_message(&mut second, &RicMessage::Request(RequestEvent::ArbiterSet { refusal }));
     announce(&mut second, 40);
     let node = group.node_up();
-    let asked = ControlQuestion {
-        question: 17,
-        node: NodeId(40),
-        function: FUNCTION,
-        xapp: "a".into(),
-        with: "b".into(),
-        parameter: "p".into(),
-        settings: "s".into(),
-        left_ms: 500,
-        header: Vec::new(),
-        message: Vec::new(),
-    };
+    let asked = question_about(40, 17);
     send_message(&mut second, &RicMessage::Request(RequestEvent::ControlAsked(Box::new(asked.clone()))));
     let RequestEvent::ControlAsked(question) = group.request() else { panic!("a question") };
     assert_eq!(*question, ControlQuestion { node, question: question.question, ..asked });
@@ -672,6 +676,68 @@ fn arbiter_is_offered_to_each_ric_and_answers_the_one_that_asks() {
     }
     assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal });
     assert!(group.events.is_empty());
+
+    // one that has admitted it is waited for when it is lost, and may refuse then
+    assert!(group.commands().set_arbiter(true));
+    group.poll(Duration::ZERO);
+    send_message(&mut first, &RicMessage::Request(RequestEvent::ArbiterSet { refusal: None }));
+    assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal: None });
+    send_message(&mut second, &RicMessage::Request(RequestEvent::ArbiterSet { refusal }));
+    drop(first);
+    let mut first = rics[0].accept_of(&mut group);
+    group.poll_for(Duration::from_millis(50));
+    assert!(group.events.iter().all(|event| *event == Seen::ServicesMoved), "{:?}", group.events);
+    send_message(&mut first, &RicMessage::Request(RequestEvent::ArbiterSet { refusal }));
+    assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal });
+}
+
+#[test]
+fn decision_on_a_question_of_a_lost_session_is_answered_and_not_sent() {
+    let (mut group, rics, [mut first, second]) = with_written_rics();
+    announce(&mut first, 40);
+    group.node_up();
+    let ask = |group: &mut Group, peer: &mut Peer, question| {
+        send_message(peer, &RicMessage::Request(RequestEvent::ControlAsked(Box::new(question_about(40, question)))));
+        match group.request() {
+            RequestEvent::ControlAsked(asked) => asked.question,
+            other => panic!("{other:?}"),
+        }
+    };
+    let [decided, late] = [0, 1].map(|question| ask(&mut group, &mut first, question));
+    group.commands().decide(decided, true);
+    group.poll(Duration::ZERO);
+    drop(first);
+    let unknown = |question| RequestEvent::Decided { question, refusal: Some(RefusalCode::UnknownQuestion) };
+    assert_eq!(group.request(), unknown(decided));
+    let mut first = rics[0].accept_of(&mut group);
+    announce(&mut first, 40);
+    group.node_up();
+    // the RIC numbers its questions from 0 on again
+    let again = ask(&mut group, &mut first, 1);
+    assert_ne!(again, late);
+    group.commands().decide(late, true);
+    assert_eq!(group.request(), unknown(late));
+    group.commands().decide(u64::MAX, true);
+    assert_eq!(group.request(), unknown(u64::MAX));
+    group.commands().decide(again, false);
+    group.poll(Duration::ZERO);
+    let decision = XappMessage::Decide { question: 1, accepts: false };
+    assert_eq!(XappMessage::decode(&first.receive()).unwrap(), decision);
+    drop(second);
+}
+
+#[test]
+fn longest_delay_of_a_duration_before_a_reconnection_is_accepted() {
+    let (refusing, ric) = (refusing_ric(), Ric::start(free_ports()));
+    let reconnect = Some(Reconnect { first: Duration::MAX, last: Duration::MAX });
+    let endless = XappConfig { reconnect, ..config() };
+    let absent = Address::Unix(socket_path("absent"));
+    let addresses = [refusing, absent, ric.xapp.clone()];
+    let mut group = XappGroup::connect(&addresses, "group", endless, PATIENCE).unwrap();
+    ric.node().set_up(1);
+    group.poll(Some(Duration::from_millis(50)), |_, _| ()).unwrap();
+    drop(ric);
+    group.poll(Some(Duration::from_millis(50)), |_, _| ()).unwrap();
 }
 
 #[test]

@@ -17,7 +17,7 @@ use e2ap::GlobalE2NodeId;
 use link::{Address, Events, Interest, Poll};
 
 use super::exchange::SessionEvent;
-use super::reconnect::is_recoverable;
+use super::reconnect::{after, is_recoverable};
 use super::session_state::SessionState;
 use super::{Commands, Xapp, XappConfig, XappEvent};
 use crate::event_loop::STOP_TOKEN;
@@ -74,6 +74,8 @@ struct Member {
     dropped: u64,
     /// Until when a `NodeUp` belongs to the list of nodes after the welcome.
     listing: Option<Instant>,
+    /// The number of the session.
+    session: u16,
 }
 
 /// What the numbers of a group stand for.
@@ -93,6 +95,8 @@ struct GroupState {
     next_subscription: u32,
     next_ticket: u32,
     offer: Option<ArbiterOffer>,
+    /// The RICs and numbers of questions whose decisions are not answered.
+    decisions: BTreeSet<(usize, u64)>,
     /// The RIC whose services are used.
     home: Option<usize>,
     /// The results of commands that no RIC can have.
@@ -159,8 +163,36 @@ enum RequestKind {
 /// The offer to be an arbiter.
 struct ArbiterOffer {
     unanswered: BTreeSet<usize>,
-    is_admitted: bool,
+    admitted: BTreeSet<usize>,
     refusal: Option<RefusalCode>,
+}
+
+/// What the number of a question stands for: RICs number theirs from 0 on in each session.
+struct QuestionNumber {
+    member: usize,
+    session: u16,
+    own: u64,
+}
+
+impl QuestionNumber {
+    const MAX_OWN: u64 = u64::MAX / MAX_RICS as u64 >> u16::BITS;
+
+    fn read(number: u64) -> Self {
+        let rest = number / MAX_RICS as u64;
+        let member = (number % MAX_RICS as u64) as usize;
+        QuestionNumber { member, session: rest as u16, own: rest >> u16::BITS }
+    }
+
+    /// `None` beyond the numbers that RICs reach.
+    fn number(&self) -> Option<u64> {
+        let own = Some(self.own).filter(|own| *own <= Self::MAX_OWN)?;
+        Some((own << u16::BITS | u64::from(self.session)) * MAX_RICS as u64 + self.member as u64)
+    }
+}
+
+/// The answer to a decision on a question that is lost with its RIC.
+fn unknown_question(question: u64) -> RequestEvent {
+    RequestEvent::Decided { question, refusal: Some(RefusalCode::UnknownQuestion) }
 }
 
 impl Member {
@@ -263,6 +295,7 @@ impl XappGroup {
                 failure: None,
                 dropped: 0,
                 listing: None,
+                session: 0,
             });
         }
         assert!((1..=MAX_RICS).contains(&members.len()), "a group has 1 to {MAX_RICS} RICs, not {}", members.len());
@@ -371,7 +404,7 @@ impl XappGroup {
                 }
             }
             if let Some(reconnect) = config.reconnect.filter(|_| !is_recoverable(&error)) {
-                xapp.retry(|at| at.max(Instant::now() + reconnect.last));
+                xapp.retry(|at| at.max(after(reconnect.last)));
             }
             member.failure = Some(error);
         }
@@ -445,6 +478,17 @@ mod tests {
         group.report_shared_nodes(check + MAX_HANDOVER);
         assert_eq!(lines(), 1);
         assert_eq!(group.nodes().count(), 1);
+    }
+
+    #[test]
+    fn numbers_of_questions_name_ric_session_and_question() {
+        for (member, session, own) in [(0, 0, 0), (63, u16::MAX, QuestionNumber::MAX_OWN), (5, 7, 1 << 30)] {
+            let number = QuestionNumber { member, session, own }.number().unwrap();
+            let read = QuestionNumber::read(number);
+            assert_eq!((read.member, read.session, read.own), (member, session, own));
+        }
+        let beyond = QuestionNumber { member: 0, session: 0, own: QuestionNumber::MAX_OWN + 1 };
+        assert_eq!((beyond.number(), QuestionNumber::MAX_OWN), (None, (1 << 42) - 1));
     }
 
     #[test]
