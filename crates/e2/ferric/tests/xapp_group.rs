@@ -438,7 +438,7 @@ fn message_before_the_welcome_and_a_second_welcome_end_the_session() {
         }
     });
     let out_of_order = |error: &Error| matches!(error, Error::Protocol(ProtocolError::OutOfOrder));
-    let error = XappGroup::connect(&[address.clone()], "group", config(), PATIENCE).unwrap_err();
+    let error = XappGroup::connect(std::slice::from_ref(&address), "group", config(), PATIENCE).unwrap_err();
     assert!(out_of_order(&error), "{error}");
     let error = Xapp::connect(&address, "alone", config()).map(drop).unwrap_err();
     assert!(out_of_order(&error), "{error}");

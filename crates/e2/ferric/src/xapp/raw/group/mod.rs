@@ -6,7 +6,7 @@
 mod commands;
 mod translate;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -96,7 +96,7 @@ struct GroupState {
     next_ticket: u32,
     offer: Option<ArbiterOffer>,
     /// The RICs and numbers of questions whose decisions are not answered.
-    decisions: BTreeSet<(usize, u64)>,
+    decisions: HashSet<(usize, u64)>,
     /// The RIC whose services are used.
     home: Option<usize>,
     /// The results of commands that no RIC can have.
@@ -175,7 +175,7 @@ struct QuestionNumber {
 }
 
 impl QuestionNumber {
-    const MAX_OWN: u64 = u64::MAX / MAX_RICS as u64 >> u16::BITS;
+    const MAX_OWN: u64 = (u64::MAX / MAX_RICS as u64) >> u16::BITS;
 
     fn read(number: u64) -> Self {
         let rest = number / MAX_RICS as u64;
@@ -186,7 +186,7 @@ impl QuestionNumber {
     /// `None` beyond the numbers that RICs reach.
     fn number(&self) -> Option<u64> {
         let own = Some(self.own).filter(|own| *own <= Self::MAX_OWN)?;
-        Some((own << u16::BITS | u64::from(self.session)) * MAX_RICS as u64 + self.member as u64)
+        Some(((own << u16::BITS) | u64::from(self.session)) * MAX_RICS as u64 + self.member as u64)
     }
 }
 

@@ -105,7 +105,7 @@ impl Translator<'_> {
         if !std::mem::replace(&mut self.members[at].is_open, false) {
             return;
         }
-        let lost: Vec<_> = self.state.decisions.extract_if(.., |(member, _)| *member == at).collect();
+        let lost: Vec<_> = self.state.decisions.extract_if(|(member, _)| *member == at).collect();
         for (_, question) in lost {
             self.emit(XappEvent::Request(unknown_question(question)), handler);
         }
