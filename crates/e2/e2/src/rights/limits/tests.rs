@@ -197,7 +197,7 @@ fn ues_of_controls_are_limited_by_any_of_their_identities() {
     let UeId::Gnb(id) = ue(5) else { panic!("a gNB's") };
     let e1ap = GnbCuCpUeE1apIdItem { gnb_cu_cp_ue_e1ap_id: GnbCuCpUeE1apId(1) };
     let with_names = |count| {
-        let names = Some(vec![e1ap.clone(); count].into());
+        let names = Some(vec![e1ap; count].into());
         handover(UeId::Gnb(Single::from(UeIdGnb { gnb_cu_cp_ue_e1ap_id_list: names, ..(*id).clone() })))
     };
     assert_eq!(may_control(&ues(&["amf:5", "e1ap:1"]), &with_names(8)), Ok(()));
