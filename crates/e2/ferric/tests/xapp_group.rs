@@ -13,13 +13,13 @@ use common::test_server::{Ric, free_ports};
 use common::{PATIENCE, socket_path};
 use e2ap::{GlobalE2NodeId, Pdu, RicActionAdmitted, RicSubscriptionResponse};
 use ferric::agent::{AgentLoop, NodeConfig, RanFunction};
-use ferric::e2::xapp::{NodeInfo, PROTOCOL_VERSION, RicMessage, XappMessage};
+use ferric::e2::xapp::{NodeInfo, PROTOCOL_VERSION, ProtocolError, RicMessage, XappMessage};
 use ferric::e2::{
     ControlOutcome, ControlQuestion, NodeId, QueryOutcome, RefusalCode, SubscribeError, SubscriptionEnd, SubscriptionId,
 };
 use ferric::link::Address;
 use ferric::server::ServerConfig;
-use ferric::xapp::{Commands, MAX_RICS, Reconnect, RequestEvent, XappConfig, XappEvent, XappGroup};
+use ferric::xapp::{Commands, MAX_RICS, Reconnect, RequestEvent, Xapp, XappConfig, XappEvent, XappGroup};
 use ferric::{Error, StopHandle};
 use per::Gather;
 
@@ -72,7 +72,10 @@ struct Group {
 fn connect(rics: &[&Address]) -> Group {
     let addresses: Vec<_> = rics.iter().map(|ric| (*ric).clone()).collect();
     let group = XappGroup::connect(&addresses, "group", config(), PATIENCE).unwrap();
-    Group { group, events: VecDeque::new() }
+    let mut group = Group { group, events: VecDeque::new() };
+    // what comes now is no list after a welcome any more
+    group.poll_for(Duration::from_millis(250));
+    group
 }
 
 impl Group {
@@ -96,6 +99,13 @@ impl Group {
     fn poll(&mut self, timeout: Duration) {
         let Group { group, events } = self;
         group.poll(Some(timeout), |event, _| events.push_back(Seen::of(&event))).unwrap();
+    }
+
+    fn poll_for(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            self.poll(Duration::from_millis(10));
+        }
     }
 
     /// The next event that is wanted; others before it are skipped.
@@ -223,10 +233,7 @@ fn subscription_that_is_admitted_after_its_node_has_moved_is_deleted() {
     };
     at_first.send_pdu(admission);
     at_first.report(requested.request_id, action, b"of nobody");
-    let end = Instant::now() + Duration::from_millis(200);
-    while Instant::now() < end {
-        group.poll(Duration::from_millis(10));
-    }
+    group.poll_for(Duration::from_millis(200));
     assert!(group.events.is_empty(), "{:?}", group.events);
     assert!(matches!(at_first.receive_pdu(), Pdu::RicSubscriptionDeleteRequest(_)));
 }
@@ -419,6 +426,36 @@ fn ric_that_refuses_the_session_leaves_the_others_and_all_that_refuse_end_it() {
 }
 
 #[test]
+fn message_before_the_welcome_and_a_second_welcome_end_the_session() {
+    let unwelcome = WrittenRic::new();
+    let address = unwelcome.address();
+    std::thread::spawn(move || {
+        for stream in unwelcome.0.incoming() {
+            let mut peer = Peer::of(stream.unwrap());
+            peer.receive();
+            announce(&mut peer, 40);
+            while peer.try_receive().is_some() {}
+        }
+    });
+    let out_of_order = |error: &Error| matches!(error, Error::Protocol(ProtocolError::OutOfOrder));
+    let error = XappGroup::connect(std::slice::from_ref(&address), "group", config(), PATIENCE).unwrap_err();
+    assert!(out_of_order(&error), "{error}");
+    let error = Xapp::connect(&address, "alone", config()).map(drop).unwrap_err();
+    assert!(out_of_order(&error), "{error}");
+
+    let (mut group, _rics, [mut first, mut second]) = with_written_rics();
+    announce(&mut second, 50);
+    let node = group.node_up();
+    announce(&mut first, 40);
+    group.moved();
+    send_welcome(&mut first);
+    group.poll_for(Duration::from_millis(50));
+    assert!(first.try_receive().is_none());
+    let (again, ..) = group.moved();
+    assert_ne!(again, node);
+}
+
+#[test]
 fn number_of_rics_is_bounded() {
     let too_many: Vec<Address> = (0..=MAX_RICS).map(|_| Address::Unix(socket_path("many"))).collect();
     for addresses in [&too_many[..], &[]] {
@@ -459,16 +496,27 @@ impl WrittenRic {
     fn welcome(&self, stream: TcpStream) -> Peer {
         let mut peer = Peer::of(stream);
         assert!(matches!(XappMessage::decode(&peer.receive()).unwrap(), XappMessage::Hello { .. }));
-        let ric_id = e2ap::GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 1);
-        send_message(&mut peer, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id });
+        send_welcome(&mut peer);
         peer
     }
+}
+
+fn send_welcome(peer: &mut Peer) {
+    let ric_id = e2ap::GlobalRicId::new(e2ap::PlmnIdentity([0; 3]), 1);
+    send_message(peer, &RicMessage::Welcome { version: PROTOCOL_VERSION, ric_id });
 }
 
 fn send_message(peer: &mut Peer, message: &RicMessage<'_>) {
     let mut octets = Vec::new();
     message.encode(&mut octets);
     peer.send(&octets);
+}
+
+/// Announces node 1, with that number.
+fn announce(peer: &mut Peer, id: u32) {
+    let (version, encoding, functions) = (e2ap::Version::V2_03, "per".into(), Vec::new());
+    let info = NodeInfo { id: NodeId(id), global_id: node_id(1), version, encoding, functions };
+    send_message(peer, &RicMessage::NodeUp(info));
 }
 
 /// A session with two RICs that the test writes.
@@ -481,6 +529,67 @@ fn with_written_rics() -> (Group, [WrittenRic; 2], [Peer; 2]) {
     std::thread::sleep(Duration::from_millis(100));
     let peers = [first, rics[1].accept()];
     (connecting.join().unwrap(), rics, peers)
+}
+
+#[test]
+fn list_after_a_welcome_takes_no_node_from_another_ric() {
+    let (mut group, rics, [mut first, mut second]) = with_written_rics();
+    announce(&mut first, 40);
+    let at_first = group.node_up();
+    // it has moved, and the first RIC still lists it in its next session
+    announce(&mut second, 50);
+    let (at_second, from, to) = group.moved();
+    assert_ne!(at_second, at_first);
+    drop(first);
+    let mut first = rics[0].accept_of(&mut group);
+    announce(&mut first, 3);
+    group.poll_for(Duration::from_millis(300));
+    assert!(group.events.iter().all(|event| *event == Seen::ServicesMoved), "{:?}", group.events);
+    assert_eq!(group.group.ric_of(at_second), Some(&*to));
+    // it is used there when the second one has lost it
+    send_message(&mut second, &RicMessage::NodeLost(NodeId(50)));
+    let (again, back_from, back_to) = group.moved();
+    assert_eq!((back_from, back_to), (to.clone(), from.clone()));
+    // and one that sets up later moves
+    announce(&mut second, 51);
+    assert_eq!(group.moved().1, from);
+    assert_eq!(group.group.ric_of(again), None);
+}
+
+#[test]
+fn ric_that_announces_a_node_again_and_again_takes_it_three_times() {
+    let log = testkit::log::global();
+    let (mut group, _rics, [mut first, mut second]) = with_written_rics();
+    let names: Vec<_> = group.group.addresses().split(' ').map(str::to_owned).collect();
+    announce(&mut first, 40);
+    group.node_up();
+    // one that repeats what it has said changes nothing
+    announce(&mut first, 40);
+    group.poll_for(Duration::from_millis(50));
+    assert!(group.events.iter().all(|event| *event == Seen::Other), "{:?}", group.events);
+    for number in 50..60 {
+        announce(&mut second, number);
+        send_message(&mut second, &RicMessage::NodeLost(NodeId(number)));
+    }
+    group.poll_for(Duration::from_millis(100));
+    let moves = |group: &mut Group, to: &str| {
+        group.events.drain(..).filter(|event| matches!(event, Seen::Moved(_, _, at) if at == to)).count()
+    };
+    assert_eq!(moves(&mut group, &names[1]), 3);
+    for number in 60..70 {
+        announce(&mut second, number);
+        announce(&mut first, number);
+    }
+    group.poll_for(Duration::from_millis(100));
+    assert!(group.events.is_empty(), "{:?}", group.events);
+    let node = group.group.nodes().next().unwrap().id;
+    assert_eq!((group.group.nodes().count(), group.group.ric_of(node)), (1, Some(&*names[0])));
+    let line = format!("ric={} used={}", names[1], names[0]);
+    assert_eq!(log.text().lines().filter(|text| text.contains(&line)).count(), 1, "{}", log.text());
+    // it follows the last that each has said when one of them loses it
+    send_message(&mut first, &RicMessage::NodeLost(NodeId(40)));
+    send_message(&mut first, &RicMessage::NodeLost(NodeId(69)));
+    assert_eq!(group.until(|event| if let Seen::Moved(_, _, to) = event { Some(to) } else { None }), names[1]);
 }
 
 #[test]
@@ -513,6 +622,21 @@ fn services_are_those_of_one_ric_and_then_of_another() {
     drop(rics);
 }
 
+fn question_about(node: u32, question: u64) -> ControlQuestion {
+    ControlQuestion {
+        question,
+        node: NodeId(node),
+        function: FUNCTION,
+        xapp: "a".into(),
+        with: "b".into(),
+        parameter: "p".into(),
+        settings: "s".into(),
+        left_ms: 500,
+        header: Vec::new(),
+        message: Vec::new(),
+    }
+}
+
 #[test]
 fn arbiter_is_offered_to_each_ric_and_answers_the_one_that_asks() {
     let (mut group, rics, [mut first, mut second]) = with_written_rics();
@@ -526,28 +650,9 @@ fn arbiter_is_offered_to_each_ric_and_answers_the_one_that_asks() {
     assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal: None });
     let refusal = Some(RefusalCode::NotAllowed);
     send_message(&mut second, &RicMessage::Request(RequestEvent::ArbiterSet { refusal }));
-    let functions = Vec::new();
-    let info = NodeInfo {
-        id: NodeId(40),
-        global_id: node_id(1),
-        version: e2ap::Version::V2_03,
-        encoding: "per".into(),
-        functions,
-    };
-    send_message(&mut second, &RicMessage::NodeUp(info));
+    announce(&mut second, 40);
     let node = group.node_up();
-    let asked = ControlQuestion {
-        question: 17,
-        node: NodeId(40),
-        function: FUNCTION,
-        xapp: "a".into(),
-        with: "b".into(),
-        parameter: "p".into(),
-        settings: "s".into(),
-        left_ms: 500,
-        header: Vec::new(),
-        message: Vec::new(),
-    };
+    let asked = question_about(40, 17);
     send_message(&mut second, &RicMessage::Request(RequestEvent::ControlAsked(Box::new(asked.clone()))));
     let RequestEvent::ControlAsked(question) = group.request() else { panic!("a question") };
     assert_eq!(*question, ControlQuestion { node, question: question.question, ..asked });
@@ -571,6 +676,68 @@ fn arbiter_is_offered_to_each_ric_and_answers_the_one_that_asks() {
     }
     assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal });
     assert!(group.events.is_empty());
+
+    // one that has admitted it is waited for when it is lost, and may refuse then
+    assert!(group.commands().set_arbiter(true));
+    group.poll(Duration::ZERO);
+    send_message(&mut first, &RicMessage::Request(RequestEvent::ArbiterSet { refusal: None }));
+    assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal: None });
+    send_message(&mut second, &RicMessage::Request(RequestEvent::ArbiterSet { refusal }));
+    drop(first);
+    let mut first = rics[0].accept_of(&mut group);
+    group.poll_for(Duration::from_millis(50));
+    assert!(group.events.iter().all(|event| *event == Seen::ServicesMoved), "{:?}", group.events);
+    send_message(&mut first, &RicMessage::Request(RequestEvent::ArbiterSet { refusal }));
+    assert_eq!(group.request(), RequestEvent::ArbiterSet { refusal });
+}
+
+#[test]
+fn decision_on_a_question_of_a_lost_session_is_answered_and_not_sent() {
+    let (mut group, rics, [mut first, second]) = with_written_rics();
+    announce(&mut first, 40);
+    group.node_up();
+    let ask = |group: &mut Group, peer: &mut Peer, question| {
+        send_message(peer, &RicMessage::Request(RequestEvent::ControlAsked(Box::new(question_about(40, question)))));
+        match group.request() {
+            RequestEvent::ControlAsked(asked) => asked.question,
+            other => panic!("{other:?}"),
+        }
+    };
+    let [decided, late] = [0, 1].map(|question| ask(&mut group, &mut first, question));
+    group.commands().decide(decided, true);
+    group.poll(Duration::ZERO);
+    drop(first);
+    let unknown = |question| RequestEvent::Decided { question, refusal: Some(RefusalCode::UnknownQuestion) };
+    assert_eq!(group.request(), unknown(decided));
+    let mut first = rics[0].accept_of(&mut group);
+    announce(&mut first, 40);
+    group.node_up();
+    // the RIC numbers its questions from 0 on again
+    let again = ask(&mut group, &mut first, 1);
+    assert_ne!(again, late);
+    group.commands().decide(late, true);
+    assert_eq!(group.request(), unknown(late));
+    group.commands().decide(u64::MAX, true);
+    assert_eq!(group.request(), unknown(u64::MAX));
+    group.commands().decide(again, false);
+    group.poll(Duration::ZERO);
+    let decision = XappMessage::Decide { question: 1, accepts: false };
+    assert_eq!(XappMessage::decode(&first.receive()).unwrap(), decision);
+    drop(second);
+}
+
+#[test]
+fn longest_delay_of_a_duration_before_a_reconnection_is_accepted() {
+    let (refusing, ric) = (refusing_ric(), Ric::start(free_ports()));
+    let reconnect = Some(Reconnect { first: Duration::MAX, last: Duration::MAX });
+    let endless = XappConfig { reconnect, ..config() };
+    let absent = Address::Unix(socket_path("absent"));
+    let addresses = [refusing, absent, ric.xapp.clone()];
+    let mut group = XappGroup::connect(&addresses, "group", endless, PATIENCE).unwrap();
+    ric.node().set_up(1);
+    group.poll(Some(Duration::from_millis(50)), |_, _| ()).unwrap();
+    drop(ric);
+    group.poll(Some(Duration::from_millis(50)), |_, _| ()).unwrap();
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub use alarm::{Action, Alarm, Definition, Notification, Severity};
 pub use alert_manager::{AlertManager, AlertManagerConfig};
 pub use api::{active_route, routes};
 pub use book::{Outlet, RaiseError, Statistics};
-pub use watch::{ServedElsewhere, add_to};
+pub use watch::{OtherRics, add_to};
 
 use book::Book;
 use log_lines::LogBudget;

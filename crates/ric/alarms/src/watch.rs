@@ -24,10 +24,17 @@ const HIGH: f64 = 0.75;
 const LOW: f64 = 0.25;
 
 /// The lost nodes that are remembered: when there are more, the alarm of the oldest stays until the node is back, or somebody clears it.
+/// As many that other RICs serve are remembered, the latest ones.
 const MAX_LOST: usize = MAX_ACTIVE;
 
-/// Says whether another RIC serves a node that this one has lost. It must not block.
-pub type ServedElsewhere = Box<dyn Fn(&GlobalE2NodeId) -> bool + Send>;
+/// What is known of the other RICs that share nodes. It must not block.
+pub trait OtherRics: Send {
+    /// The name of the RIC that serves a node; `None` if no other one does.
+    fn serving(&self, node: &GlobalE2NodeId) -> Option<String>;
+
+    /// Whether the RIC of that name is still one of them.
+    fn is_there(&self, name: &str) -> bool;
+}
 
 /// Adds the app that raises the RIC's own alarms. A node that another RIC serves has no alarm of a loss.
 ///
@@ -37,7 +44,7 @@ pub fn add_to(
     server: &mut Server,
     alarms: &Alarms,
     outbox_octets: usize,
-    elsewhere: Option<ServedElsewhere>,
+    others: Option<Box<dyn OtherRics>>,
 ) -> Result<(), ferric::Error> {
     let waker = server.iapp_waker()?;
     let of_thread = std::sync::Arc::downgrade(&alarms.0);
@@ -56,8 +63,9 @@ pub fn add_to(
         alarms,
         outbox_octets,
         nodes: HashMap::new(),
-        elsewhere,
+        others,
         lost: VecDeque::new(),
+        moved: VecDeque::new(),
         behind: Vec::new(),
         sessions: BTreeMap::new(),
         looked,
@@ -83,13 +91,22 @@ struct Watch {
     outbox_octets: usize,
     nodes: HashMap<NodeId, GlobalE2NodeId>,
     /// Where several RICs share nodes.
-    elsewhere: Option<ServedElsewhere>,
+    others: Option<Box<dyn OtherRics>>,
     /// The nodes that an alarm was raised for, and that no other RIC serves; the oldest is the first.
     lost: VecDeque<GlobalE2NodeId>,
+    /// The nodes that another RIC serves, with its name; the oldest is the first.
+    moved: VecDeque<(GlobalE2NodeId, String)>,
     /// The xApps that an alarm was raised for.
     behind: Vec<String>,
     sessions: BTreeMap<String, Sessions>,
     looked: Instant,
+}
+
+fn push_bounded<T>(queue: &mut VecDeque<T>, item: T) {
+    if queue.len() == MAX_LOST {
+        queue.pop_front();
+    }
+    queue.push_back(item);
 }
 
 fn of_node(node: &GlobalE2NodeId) -> Alarm {
@@ -120,28 +137,44 @@ impl Watch {
 
     /// Raises the alarm of a node that is lost, unless another RIC serves it already.
     fn lose(&mut self, node: GlobalE2NodeId) {
-        if let Some(is_elsewhere) = &self.elsewhere {
-            if is_elsewhere(&node) {
-                return;
+        if let Some(others) = &self.others {
+            if let Some(ric) = others.serving(&node) {
+                return push_bounded(&mut self.moved, (node, ric));
             }
-            if self.lost.len() == MAX_LOST {
-                self.lost.pop_front();
-            }
-            self.lost.push_back(node);
+            push_bounded(&mut self.lost, node);
         }
         self.raise(of_node(&node));
     }
 
-    /// Clears the alarms of nodes that another RIC serves by now.
+    /// Clears the alarms of nodes that another RIC serves by now, and raises those of nodes whose other RIC is gone. A node that the other
+    /// RIC has lost itself is its affair.
     fn follow_lost(&mut self) {
-        let Some(is_elsewhere) = &self.elsewhere else { return };
-        self.lost.retain(|node| {
-            let is_over = is_elsewhere(node);
-            if is_over {
-                self.alarms.clear(&of_node(node), Instant::now());
+        let Some(others) = &self.others else { return };
+        let mut lost = Vec::new();
+        self.moved.retain_mut(|(node, ric)| match others.serving(node) {
+            Some(serving) => {
+                *ric = serving;
+                true
             }
-            !is_over
+            None => {
+                lost.extend((!others.is_there(ric)).then_some(*node));
+                false
+            }
         });
+        let (alarms, moved) = (&self.alarms, &mut self.moved);
+        self.lost.retain(|node| match others.serving(node) {
+            Some(ric) => {
+                alarms.clear(&of_node(node), Instant::now());
+                push_bounded(moved, (*node, ric));
+                false
+            }
+            None => true,
+        });
+        for node in lost {
+            warn!("node {node} is lost: the RIC that has served it is gone");
+            push_bounded(&mut self.lost, node);
+            self.raise(of_node(&node));
+        }
     }
 
     /// Compares the outboxes of xApps with their bound.
@@ -235,6 +268,7 @@ impl Iapp for Watch {
             IappEvent::NodeUp(node) => {
                 self.nodes.insert(node.id, node.global_id);
                 self.lost.retain(|lost| *lost != node.global_id);
+                self.moved.retain(|(moved, _)| *moved != node.global_id);
                 self.alarms.clear(&of_node(&node.global_id), Instant::now());
             }
             // it has left regularly
@@ -274,40 +308,98 @@ mod tests {
         GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 22))
     }
 
-    #[test]
-    fn lost_node_has_an_alarm_until_another_ric_serves_it() {
+    /// The nodes of other RICs, and the RICs.
+    #[derive(Clone, Default)]
+    struct Group(Arc<Mutex<Shared>>);
+
+    #[derive(Default)]
+    struct Shared {
+        nodes: HashMap<GlobalE2NodeId, &'static str>,
+        rics: Vec<&'static str>,
+    }
+
+    impl OtherRics for Group {
+        fn serving(&self, node: &GlobalE2NodeId) -> Option<String> {
+            self.0.lock().unwrap().nodes.get(node).map(|ric| (*ric).to_owned())
+        }
+
+        fn is_there(&self, name: &str) -> bool {
+            self.0.lock().unwrap().rics.contains(&name)
+        }
+    }
+
+    /// A watch in a group of RICs, whose alarms have no delays.
+    fn in_group(group: &Group) -> Watch {
         let alarms = Alarms::default();
         let definitions = alarms.book().definitions();
         for definition in definitions {
             alarms.book().define(crate::Definition { raise_delay: 0, clear_delay: 0, ..definition }).unwrap();
         }
-        let served = Arc::<Mutex<Vec<GlobalE2NodeId>>>::default();
-        let of_others = Arc::clone(&served);
-        let mut watch = Watch {
-            alarms: alarms.clone(),
+        Watch {
+            alarms,
             outbox_octets: 1,
             nodes: HashMap::new(),
-            elsewhere: Some(Box::new(move |node| of_others.lock().unwrap().contains(node))),
+            others: Some(Box::new(group.clone())),
             lost: VecDeque::new(),
+            moved: VecDeque::new(),
             behind: Vec::new(),
             sessions: BTreeMap::new(),
             looked: Instant::now(),
-        };
-        let active = || alarms.active().into_iter().map(|one| one.alarm.identifying_info).collect::<Vec<_>>();
+        }
+    }
+
+    fn active(watch: &Watch) -> Vec<String> {
+        watch.alarms.active().into_iter().map(|one| one.alarm.identifying_info).collect()
+    }
+
+    #[test]
+    fn lost_node_has_an_alarm_until_another_ric_serves_it() {
+        let group = Group::default();
+        let mut watch = in_group(&group);
         watch.lose(gnb(1));
         watch.lose(gnb(2));
         watch.follow_lost();
-        assert_eq!(active(), [gnb(1).to_string(), gnb(2).to_string()]);
-        served.lock().unwrap().push(gnb(2));
+        assert_eq!(active(&watch), [gnb(1).to_string(), gnb(2).to_string()]);
+        group.0.lock().unwrap().nodes.insert(gnb(2), "b");
         watch.follow_lost();
-        assert_eq!(active(), [gnb(1).to_string()]);
+        assert_eq!(active(&watch), [gnb(1).to_string()]);
         // its loss is noticed after it has set up elsewhere
         watch.lose(gnb(2));
-        assert_eq!((active().len(), watch.lost.len()), (1, 1));
+        assert_eq!((active(&watch).len(), watch.lost.len()), (1, 1));
         for number in 0..MAX_LOST as u32 + 5 {
             watch.lose(gnb(1000 + number));
         }
         assert_eq!(watch.lost.len(), MAX_LOST);
+    }
+
+    #[test]
+    fn node_whose_other_ric_is_gone_has_an_alarm() {
+        let group = Group::default();
+        let mut watch = in_group(&group);
+        group.0.lock().unwrap().rics.extend(["b", "c"]);
+        for number in 1..=3 {
+            group.0.lock().unwrap().nodes.insert(gnb(number), "b");
+            watch.lose(gnb(number));
+        }
+        watch.follow_lost();
+        assert!(active(&watch).is_empty());
+        // one has moved on, another one has left the RIC, which is there
+        group.0.lock().unwrap().nodes.insert(gnb(2), "c");
+        group.0.lock().unwrap().nodes.remove(&gnb(3));
+        watch.follow_lost();
+        assert!(active(&watch).is_empty());
+        // the RIC is gone, and one of its nodes has set up nowhere
+        *group.0.lock().unwrap() = Shared { nodes: HashMap::from([(gnb(2), "c")]), rics: vec!["c"] };
+        watch.follow_lost();
+        assert_eq!((active(&watch), watch.moved.len()), (vec![gnb(1).to_string()], 1));
+        group.0.lock().unwrap().nodes.insert(gnb(1), "c");
+        watch.follow_lost();
+        assert!(active(&watch).is_empty());
+        for number in 0..MAX_LOST as u32 + 5 {
+            group.0.lock().unwrap().nodes.insert(gnb(1000 + number), "c");
+            watch.lose(gnb(1000 + number));
+        }
+        assert_eq!((watch.moved.len(), watch.lost.len()), (MAX_LOST, 0));
     }
 
     #[test]

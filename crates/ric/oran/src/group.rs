@@ -123,12 +123,18 @@ pub(crate) fn nodes(entries: &dyn SharedEntries) -> impl Iterator<Item = (String
     })
 }
 
-/// Says of a node whether another RIC of the group serves it.
-pub fn served_elsewhere(group: &GroupConfig) -> impl Fn(&GlobalE2NodeId) -> bool + Send + use<> {
-    let GroupConfig { name, entries, .. } = group.clone();
-    move |node| {
-        let entry = read::<NodeEntry>(&*entries, &format!("{NODE}{}", ran_name(node)));
-        entry.is_some_and(|entry| entry.ric != name)
+impl GroupConfig {
+    /// The name of the other RIC that serves a node.
+    #[must_use]
+    pub fn serving(&self, node: &GlobalE2NodeId) -> Option<String> {
+        let entry = read::<NodeEntry>(&*self.entries, &format!("{NODE}{}", ran_name(node)))?;
+        Some(entry.ric).filter(|ric| *ric != self.name)
+    }
+
+    /// Whether a RIC of that name shares nodes.
+    #[must_use]
+    pub fn has_ric(&self, name: &str) -> bool {
+        self.entries.get(&format!("{RIC}{name}")).is_some()
     }
 }
 
@@ -138,13 +144,13 @@ pub(crate) const NO_ROOM: &str =
 
 /// Removes what a RIC that is gone has shared of itself and of its nodes. One that was only cut off shares it again.
 pub fn forget_ric(entries: &dyn SharedEntries, name: &str) {
-    let mut is_complete = true;
+    // first, so that its nodes are not taken for lost by a RIC that is there
+    let mut is_complete = entries.remove(&format!("{RIC}{name}"));
     for (key, content) in entries.with_prefix(NODE) {
         if serde_json::from_slice::<NodeEntry>(&content).is_ok_and(|entry| entry.ric == name) {
             is_complete &= entries.remove_equal(&key, &content);
         }
     }
-    is_complete &= entries.remove(&format!("{RIC}{name}"));
     if !is_complete {
         tracing::warn!(
             "RIC {name} is gone, but RICs still list it and its nodes, until these set up or it starts again: {NO_ROOM}"

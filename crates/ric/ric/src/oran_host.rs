@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use alarms::AlertManagerConfig;
-use alarms::{Alarms, AlertManager, ServedElsewhere, WeakAlarms};
+use alarms::{Alarms, AlertManager, OtherRics, WeakAlarms};
+use ferric::e2ap::GlobalE2NodeId;
 use ferric::link::{self, Address};
 use ferric::server::Server;
 use oran::group::GroupConfig;
@@ -135,7 +136,7 @@ impl OranSetup {
     /// Adds the services to a RIC, and serves. With a group, xApps reach the nodes of all its RICs.
     pub fn start(self, server: &mut Server, group: Option<GroupConfig>) -> Result<OranHost, ferric::Error> {
         let entries = group.as_ref().map(|group| Arc::clone(&group.entries));
-        let elsewhere = group.as_ref().map(|group| Box::new(oran::group::served_elsewhere(group)) as ServedElsewhere);
+        let others = group.as_ref().map(|group| Box::new(Others(group.clone())) as Box<dyn OtherRics>);
         let with_group = |setup: MessagingSetup| match group {
             Some(group) => setup.with_group(group),
             None => setup,
@@ -146,7 +147,7 @@ impl OranSetup {
         let alarms = has_alarms.then(|| Alarms::new(server.log_budget()));
         let mut alert_manager = None;
         if let Some(alarms) = &alarms {
-            alarms::add_to(server, alarms, self.outbox_octets, elsewhere)?;
+            alarms::add_to(server, alarms, self.outbox_octets, others)?;
             let failed = |source| ferric::Error::System { what: "send alarms to an alert manager", source };
             let started = self.alert_manager.map(|config| AlertManager::start(config, alarms));
             alert_manager = started.transpose().map_err(failed)?;
@@ -176,6 +177,19 @@ impl OranSetup {
 
 /// Takes what xApps over RMR report.
 struct Sink(WeakAlarms);
+
+/// The other RICs of a group, of which alarms depend.
+struct Others(GroupConfig);
+
+impl OtherRics for Others {
+    fn serving(&self, node: &GlobalE2NodeId) -> Option<String> {
+        self.0.serving(node)
+    }
+
+    fn is_there(&self, name: &str) -> bool {
+        self.0.has_ric(name)
+    }
+}
 
 impl AlarmSink for Sink {
     fn handle_message(&self, host: &str, payload: &[u8]) -> Result<(), String> {

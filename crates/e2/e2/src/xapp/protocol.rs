@@ -213,6 +213,8 @@ pub enum ProtocolError {
     Trailing,
     /// A field is too long or has an invalid value.
     BadField,
+    /// A message comes before the welcome, or a second welcome.
+    OutOfOrder,
 }
 
 impl fmt::Display for ProtocolError {
@@ -223,6 +225,9 @@ impl fmt::Display for ProtocolError {
             ProtocolError::Truncated => f.write_str("the message ends too early"),
             ProtocolError::Trailing => f.write_str("octets follow the message"),
             ProtocolError::BadField => f.write_str("a field is too long or has an invalid value"),
+            ProtocolError::OutOfOrder => {
+                f.write_str("the RIC sends a message before the welcome, or welcomes the xApp twice")
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Records in columns.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Index;
 use std::sync::Arc;
@@ -154,6 +155,22 @@ impl Batch {
         for column in &mut self.columns {
             column.values.push(0.0);
             column.kinds.push(kind::ABSENT);
+        }
+    }
+
+    /// Marks the first record of each of these nodes as one that follows a move, and removes those that have one from them. `dictionary` has
+    /// the names of this batch.
+    pub(super) fn mark_moved(&mut self, dictionary: &Dictionary, moved: &mut BTreeSet<Arc<str>>) {
+        for (at, node) in self.nodes.iter().enumerate() {
+            if moved.is_empty() {
+                break;
+            }
+            if moved.remove(&dictionary.nodes[*node as usize]) {
+                let at = u32::try_from(at).unwrap_or(NONE);
+                if let Err(place) = self.moves.binary_search(&at) {
+                    self.moves.insert(place, at);
+                }
+            }
         }
     }
 

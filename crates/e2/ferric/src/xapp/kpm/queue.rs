@@ -1,6 +1,6 @@
 //! What a stream buffers between the session's thread and its reader.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::super::error::Error;
 use super::super::session::lock;
-use super::batch::{Batch, Dictionary};
+use super::batch::{Batch, Dictionary, Subject};
 
 /// Records of a chunk, which a slow reader loses as a whole.
 const CHUNK_RECORDS: usize = 1024;
@@ -36,6 +36,8 @@ struct State {
     /// Set at the end of the stream, with the error that ended it until it is read.
     end: Option<Option<Error>>,
     waker: Option<Waker>,
+    /// The nodes whose first record after a move is lost, until they have another one.
+    moved: BTreeSet<Arc<str>>,
     measurements: Arc<[String]>,
     /// The dictionary of the last chunk.
     epoch: u64,
@@ -63,6 +65,7 @@ impl Queue {
             is_ready: false,
             end: None,
             waker: None,
+            moved: BTreeSet::new(),
             measurements,
             epoch: 0,
             no_names: Arc::default(),
@@ -189,8 +192,8 @@ impl Writing<'_> {
         Arc::make_mut(self.dictionary)
     }
 
-    /// The chunk for one more record. Beyond the limit the oldest chunk is lost.
-    pub fn chunk(&mut self) -> &mut Batch {
+    /// Adds a record without values, perhaps the first one of its node after a move. Beyond the limit the oldest chunk is lost.
+    pub fn push(&mut self, time_ns: i64, subject: &Subject, follows_move: bool) {
         let state = &mut *self.state;
         let is_usable = |chunk: &Batch| chunk.len() < CHUNK_RECORDS.min(state.max_records);
         if state.epoch != self.epoch || !state.chunks.back().is_some_and(is_usable) {
@@ -198,8 +201,18 @@ impl Writing<'_> {
             if state.records >= state.max_records
                 && let Some(oldest) = state.chunks.pop_front()
             {
+                let is_open = state.chunks.len() < self.open;
+                let names = if is_open { &*self.dictionary } else { &oldest.dictionary };
+                state.moved.extend(
+                    oldest.moves.iter().map(|at| Arc::clone(&names.nodes[oldest.nodes[*at as usize] as usize])),
+                );
                 state.records -= oldest.len();
                 state.lost += oldest.len() as u64;
+                let first_open = state.chunks.len() - self.open.min(state.chunks.len());
+                for (at, chunk) in state.chunks.iter_mut().enumerate() {
+                    let of_chunk = Arc::clone(&chunk.dictionary);
+                    chunk.mark_moved(if at < first_open { &of_chunk } else { self.dictionary }, &mut state.moved);
+                }
                 next = oldest;
             }
             next.prepare(&state.measurements);
@@ -208,8 +221,11 @@ impl Writing<'_> {
             self.open += 1;
         }
         state.records += 1;
-        let last = state.chunks.len() - 1;
-        &mut state.chunks[last]
+        let is_marked = !state.moved.is_empty()
+            && self.dictionary.nodes.get(subject.node as usize).is_some_and(|name| state.moved.remove(name));
+        if let Some(last) = state.chunks.back_mut() {
+            last.push(time_ns, subject, follows_move || is_marked);
+        }
     }
 
     /// The chunk of the last record.
@@ -224,5 +240,49 @@ impl Drop for Writing<'_> {
         for chunk in self.state.chunks.iter_mut().rev().take(self.open) {
             chunk.dictionary = Arc::clone(self.dictionary);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::batch::NONE;
+    use super::*;
+
+    /// Adds a record of a node, by its place in the dictionary.
+    fn push(writing: &mut Writing<'_>, node: u32, follows_move: bool) {
+        writing.push(0, &Subject { node, cell: NONE, ue: NONE, slice: NONE }, follows_move);
+    }
+
+    /// The records that are left: the node of each, and whether it follows a move.
+    fn take_all(queue: &Queue) -> Vec<(String, bool)> {
+        let (mut all, mut batch) = (Vec::new(), Batch::default());
+        while let Ok(true) = queue.take(&mut batch) {
+            all.extend(batch.records().map(|record| (record.node.to_string(), record.follows_move)));
+        }
+        all
+    }
+
+    #[test]
+    fn mark_of_a_move_passes_to_the_next_record_of_the_node_when_its_own_is_lost() {
+        let queue = Queue::new(Arc::from([]), 2).unwrap();
+        let nodes = ["a", "b"].map(Arc::from).to_vec();
+        let mut dictionary = Arc::new(Dictionary { nodes, ..Dictionary::default() });
+        let is = |node: &str, follows_move| (node.to_owned(), follows_move);
+        // in one report, and the next record comes later
+        let mut writing = queue.write(&mut dictionary, 1);
+        for (node, follows_move) in [(0, true), (1, false), (1, false)] {
+            push(&mut writing, node, follows_move);
+        }
+        drop(writing);
+        push(&mut queue.write(&mut dictionary, 1), 0, false);
+        assert_eq!((take_all(&queue), queue.lost()), (vec![is("b", false), is("a", true)], 2));
+        // across reports, and the next record is there
+        push(&mut queue.write(&mut dictionary, 1), 1, true);
+        push(&mut queue.write(&mut dictionary, 2), 0, false);
+        push(&mut queue.write(&mut dictionary, 2), 1, false);
+        push(&mut queue.write(&mut dictionary, 3), 0, false);
+        assert_eq!(take_all(&queue), [is("a", false), is("b", true), is("a", false)]);
+        push(&mut queue.write(&mut dictionary, 3), 0, false);
+        assert_eq!(take_all(&queue), [is("a", false)], "once");
     }
 }

@@ -163,7 +163,7 @@ impl Source {
                     }
                 };
                 let record = i64::try_from(row.record).unwrap_or(0);
-                writing.chunk().push(start_ns + record * period_ns, &subject, moved.remove(&report.node));
+                writing.push(start_ns + record * period_ns, &subject, moved.remove(&report.node));
             }
             let Some(MeasurementType::MeasName(name)) = row.measurement else { continue };
             // in the order of the request, as a rule
@@ -206,7 +206,7 @@ impl Source {
             let subject = Subject { node, cell, ue, slice };
             if last != Some(subject) {
                 last = Some(subject);
-                writing.chunk().push(start_ns, &subject, moved.remove(&report.node));
+                writing.push(start_ns, &subject, moved.remove(&report.node));
             }
             if let Some(chunk) = writing.last() {
                 let integer = u32::try_from(row.value).map(Value::Integer);

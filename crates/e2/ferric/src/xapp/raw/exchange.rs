@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use e2::xapp::{OLDEST_PROTOCOL_VERSION, RicMessage};
+use e2::xapp::{OLDEST_PROTOCOL_VERSION, ProtocolError, RicMessage};
 use e2::{NodeId, RequestEvent, SubscribeError, SubscriptionEnd};
 use e2ap::{GlobalE2NodeId, GlobalRicId, Version};
 use link::{Class, Interest, StreamId};
@@ -130,10 +130,14 @@ impl Xapp {
     }
 
     fn read(&mut self, handle: &mut dyn FnMut(SessionEvent<'_>, &mut Commands<'_>)) -> Result<(), Error> {
-        let Xapp { link: Some(link), scratch, nodes, config: XappConfig { encodings, .. }, requests, .. } = self else {
+        let Xapp {
+            link: Some(link), scratch, nodes, config: XappConfig { encodings, .. }, requests, connection, ..
+        } = self
+        else {
             return Ok(());
         };
         let mut failed = None;
+        let mut is_open = *connection == ConnectionState::Open;
         let received = link.receive(scratch, BUDGET_OCTETS, &mut |_stream, pdu| {
             if failed.is_some() {
                 return;
@@ -145,6 +149,11 @@ impl Xapp {
                     return;
                 }
             };
+            if is_open == matches!(event, RicMessage::Welcome { .. }) && !matches!(event, RicMessage::Refused(_)) {
+                failed = Some(Error::Protocol(ProtocolError::OutOfOrder));
+                return;
+            }
+            is_open = true;
             let xapp_event = match event {
                 RicMessage::Welcome { version, ric_id } => {
                     requests.version = version;

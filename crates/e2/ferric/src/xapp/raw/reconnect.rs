@@ -46,7 +46,7 @@ impl Xapp {
         // what was requested of a RIC that is lost
         self.requests.ends.clear();
         self.requests.bytes.clear();
-        self.connection = ConnectionState::AwaitingWelcome(Instant::now() + self.config.connect_timeout);
+        self.connection = ConnectionState::AwaitingWelcome(after(self.config.connect_timeout));
         self.send_hello();
         Ok(())
     }
@@ -143,9 +143,16 @@ impl Xapp {
     fn schedule_reconnect(&mut self, handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>)) {
         let retry_in = self.pause;
         self.pause = self.pause.saturating_mul(2).min(self.config.reconnect.unwrap_or_default().last);
-        self.connection = ConnectionState::Lost(Instant::now() + retry_in);
+        self.connection = ConnectionState::Lost(after(retry_in));
         handle(XappEvent::Disconnected { retry_in }, &mut Commands::of(&mut self.requests));
     }
+}
+
+/// The time after a delay; one that the clock cannot express is cut to 10 years.
+pub(super) fn after(delay: Duration) -> Instant {
+    const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
+    let now = Instant::now();
+    now.checked_add(delay).unwrap_or_else(|| now + LONGEST)
 }
 
 /// Returns whether another attempt may succeed: a violation of the protocol or a refusal does not resolve itself.

@@ -11,7 +11,7 @@ use e2ap::{Cause, RanFunctionId, RicActionId};
 
 use super::super::commands::{ControlMessage, RequestQueue};
 use super::super::{TooManyVerifications, Verification};
-use super::{ArbiterOffer, GroupState, MAX_RICS, Member, PendingRequest, RequestKind};
+use super::{ArbiterOffer, GroupState, Member, PendingRequest, QuestionNumber, RequestKind, unknown_question};
 
 /// The commands of a group, with the numbers of the group.
 pub(in super::super) struct GroupCommands<'a> {
@@ -32,7 +32,7 @@ impl GroupCommands<'_> {
     fn queue(&mut self, member: usize) -> Option<&mut RequestQueue> {
         match &mut self.current {
             Some((current, queue)) if *current == member => Some(queue),
-            _ => self.members[member].xapp.as_mut().map(|xapp| &mut xapp.requests),
+            _ => self.members.get_mut(member)?.xapp.as_mut().map(|xapp| &mut xapp.requests),
         }
     }
 
@@ -135,17 +135,21 @@ impl GroupCommands<'_> {
         let unanswered: BTreeSet<_> = open.iter().copied().filter(asked).collect();
         // those that are absent are asked when they are there
         let is_possible = open.is_empty() || !unanswered.is_empty();
-        let offer = ArbiterOffer { unanswered, is_admitted: false, refusal: None };
+        let offer = ArbiterOffer { unanswered, admitted: BTreeSet::new(), refusal: None };
         self.state.offer = (is_offered && is_possible).then_some(offer);
         is_possible
     }
 
     pub fn decide(&mut self, question: u64, accepts: bool) {
-        let member = usize::try_from(question % MAX_RICS as u64).unwrap_or(0);
-        if member < self.members.len()
-            && let Some(queue) = self.queue(member)
-        {
-            queue.decide(question / MAX_RICS as u64, accepts);
+        let QuestionNumber { member, session, own } = QuestionNumber::read(question);
+        // a question of a session that is over is none of the present one
+        let is_open = self.members.get(member).is_some_and(|at| at.is_open && at.session == session);
+        match self.queue(member).filter(|_| is_open) {
+            Some(queue) => {
+                queue.decide(own, accepts);
+                self.state.decisions.insert((member, question));
+            }
+            None => self.state.undeliverable.push(unknown_question(question)),
         }
     }
 

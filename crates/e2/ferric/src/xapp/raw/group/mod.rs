@@ -6,7 +6,7 @@
 mod commands;
 mod translate;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use e2ap::GlobalE2NodeId;
 use link::{Address, Events, Interest, Poll};
 
 use super::exchange::SessionEvent;
-use super::reconnect::is_recoverable;
+use super::reconnect::{after, is_recoverable};
 use super::session_state::SessionState;
 use super::{Commands, Xapp, XappConfig, XappEvent};
 use crate::event_loop::STOP_TOKEN;
@@ -34,14 +34,18 @@ const RETRY: Duration = Duration::from_millis(200);
 const FURTHER_RICS: Duration = Duration::from_secs(1);
 /// A node that is known by two RICs for that long is reported.
 const MAX_HANDOVER: Duration = Duration::from_secs(30);
+/// A node that a RIC has taken so often from another one within that time stays where it is.
+const MAX_MOVES: usize = 3;
+/// The list of nodes that follows the welcome ends at the first pause of that length.
+const LIST_PAUSE: Duration = Duration::from_millis(200);
 /// The nodes whose last RIC is remembered, to recognise a move.
 const MAX_NODES: usize = 65_536;
 
 /// A session with several RICs that share E2 nodes (`docs/several-rics.md`). It has the events and commands of an
 /// [`Xapp`], and these differences:
 ///
-/// - A node is used at one RIC at a time, that of its last `NodeUp`. When it appears at another one, it is lost at the first; after its
-///   `NodeUp` there [`XappEvent::NodeMoved`] follows. It has another [`NodeId`] then, and the same global id.
+/// - A node is used at one RIC at a time, that of its last `NodeUp`; one in the list after the welcome takes no node from another RIC.
+///   When it appears at another one, it is lost at the first, at most 3 times within 30 s; after its `NodeUp` there [`XappEvent::NodeMoved`] follows. It has another [`NodeId`] then, and the same global id.
 /// - A subscription ends with the connection of its node to its RIC, and is not resumed, whatever its order says: subscribe at each
 ///   `NodeUp`. Nothing of a subscription that has ended is reported.
 /// - [`XappEvent::Disconnected`] says that no RIC is left, [`XappEvent::Reconnected`] that there is one again. Others come and go with
@@ -68,6 +72,10 @@ struct Member {
     failure: Option<Error>,
     /// The reports that it has dropped in this session.
     dropped: u64,
+    /// Until when a `NodeUp` belongs to the list of nodes after the welcome.
+    listing: Option<Instant>,
+    /// The number of the session.
+    session: u16,
 }
 
 /// What the numbers of a group stand for.
@@ -87,6 +95,8 @@ struct GroupState {
     next_subscription: u32,
     next_ticket: u32,
     offer: Option<ArbiterOffer>,
+    /// The RICs and numbers of questions whose decisions are not answered.
+    decisions: HashSet<(usize, u64)>,
     /// The RIC whose services are used.
     home: Option<usize>,
     /// The results of commands that no RIC can have.
@@ -95,6 +105,9 @@ struct GroupState {
     next_check: Option<Instant>,
     /// The reports that sessions before had dropped.
     dropped_before: u64,
+    /// The setups that did not move their node, since it had moved too often, and when that was logged last.
+    holds: u64,
+    holds_logged: Option<Instant>,
 }
 
 /// A node where it is used.
@@ -117,6 +130,21 @@ struct KnownNode {
     others: Vec<(usize, NodeInfo)>,
     /// Since when there are others, until that is reported.
     since: Option<Instant>,
+    /// When RICs have taken it from others, within the time that counts.
+    moves: Vec<Instant>,
+}
+
+impl KnownNode {
+    /// Whether it has not moved too often of late.
+    fn may_move(&mut self, now: Instant) -> bool {
+        self.moves.retain(|at| now.saturating_duration_since(*at) < MAX_HANDOVER);
+        self.moves.len() < MAX_MOVES
+    }
+
+    fn add_other(&mut self, member: usize, info: NodeInfo, now: Instant) {
+        self.others.push((member, info));
+        self.since.get_or_insert(now);
+    }
 }
 
 /// A request without an answer.
@@ -135,8 +163,36 @@ enum RequestKind {
 /// The offer to be an arbiter.
 struct ArbiterOffer {
     unanswered: BTreeSet<usize>,
-    is_admitted: bool,
+    admitted: BTreeSet<usize>,
     refusal: Option<RefusalCode>,
+}
+
+/// What the number of a question stands for: RICs number theirs from 0 on in each session.
+struct QuestionNumber {
+    member: usize,
+    session: u16,
+    own: u64,
+}
+
+impl QuestionNumber {
+    const MAX_OWN: u64 = (u64::MAX / MAX_RICS as u64) >> u16::BITS;
+
+    fn read(number: u64) -> Self {
+        let rest = number / MAX_RICS as u64;
+        let member = (number % MAX_RICS as u64) as usize;
+        QuestionNumber { member, session: rest as u16, own: rest >> u16::BITS }
+    }
+
+    /// `None` beyond the numbers that RICs reach.
+    fn number(&self) -> Option<u64> {
+        let own = Some(self.own).filter(|own| *own <= Self::MAX_OWN)?;
+        Some(((own << u16::BITS) | u64::from(self.session)) * MAX_RICS as u64 + self.member as u64)
+    }
+}
+
+/// The answer to a decision on a question that is lost with its RIC.
+fn unknown_question(question: u64) -> RequestEvent {
+    RequestEvent::Decided { question, refusal: Some(RefusalCode::UnknownQuestion) }
 }
 
 impl Member {
@@ -146,6 +202,12 @@ impl Member {
             return None;
         }
         self.xapp.as_ref()?.deadline()
+    }
+
+    /// Whether a `NodeUp` belongs to the list after the welcome.
+    fn is_listed(&mut self, now: Instant) -> bool {
+        self.listing = self.listing.filter(|until| now < *until).map(|_| now + LIST_PAUSE);
+        self.listing.is_some()
     }
 
     fn has_unsent(&self) -> bool {
@@ -226,7 +288,15 @@ impl XappGroup {
             // the group knows what is not answered, and resumes nothing
             xapp.requests.state = SessionState::new(false);
             poll.add(&xapp.poll, members.len() as u64, Interest::READ).map_err(Error::epoll)?;
-            members.push(Member { address: text, xapp: Some(xapp), is_open: false, failure: None, dropped: 0 });
+            members.push(Member {
+                address: text,
+                xapp: Some(xapp),
+                is_open: false,
+                failure: None,
+                dropped: 0,
+                listing: None,
+                session: 0,
+            });
         }
         assert!((1..=MAX_RICS).contains(&members.len()), "a group has 1 to {MAX_RICS} RICs, not {}", members.len());
         let state = GroupState::default();
@@ -334,7 +404,7 @@ impl XappGroup {
                 }
             }
             if let Some(reconnect) = config.reconnect.filter(|_| !is_recoverable(&error)) {
-                xapp.retry(|at| at.max(Instant::now() + reconnect.last));
+                xapp.retry(|at| at.max(after(reconnect.last)));
             }
             member.failure = Some(error);
         }
@@ -357,8 +427,10 @@ impl XappGroup {
                 continue;
             }
             node.since = None;
-            let other = node.others.last().map(|(member, _)| &*self.members[*member].address);
-            let used = node.used.and_then(|used| Some(&*self.members[nodes.get(&used)?.member].address));
+            let used = node.used.and_then(|used| Some(nodes.get(&used)?.member));
+            let other = node.others.iter().rfind(|(member, _)| Some(*member) != used);
+            let other = other.map(|(member, _)| &*self.members[*member].address);
+            let used = used.map(|used| &*self.members[used].address);
             if let (Some(other), Some(used)) = (other, used) {
                 tracing::warn!(
                     node = %id,
@@ -406,6 +478,17 @@ mod tests {
         group.report_shared_nodes(check + MAX_HANDOVER);
         assert_eq!(lines(), 1);
         assert_eq!(group.nodes().count(), 1);
+    }
+
+    #[test]
+    fn numbers_of_questions_name_ric_session_and_question() {
+        for (member, session, own) in [(0, 0, 0), (63, u16::MAX, QuestionNumber::MAX_OWN), (5, 7, 1 << 30)] {
+            let number = QuestionNumber { member, session, own }.number().unwrap();
+            let read = QuestionNumber::read(number);
+            assert_eq!((read.member, read.session, read.own), (member, session, own));
+        }
+        let beyond = QuestionNumber { member: 0, session: 0, own: QuestionNumber::MAX_OWN + 1 };
+        assert_eq!((beyond.number(), QuestionNumber::MAX_OWN), (None, (1 << 42) - 1));
     }
 
     #[test]

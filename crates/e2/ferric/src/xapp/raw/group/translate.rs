@@ -11,7 +11,8 @@ use super::super::commands::RequestQueue;
 use super::super::exchange::SessionEvent;
 use super::super::{Commands, Indication, XappEvent};
 use super::{
-    GroupCommands, GroupState, KnownNode, MAX_HANDOVER, MAX_NODES, MAX_RICS, Member, PendingRequest, RequestKind, Route,
+    GroupCommands, GroupState, KnownNode, LIST_PAUSE, MAX_HANDOVER, MAX_MOVES, MAX_NODES, Member, PendingRequest,
+    QuestionNumber, RequestKind, Route, unknown_question,
 };
 
 type Handler<'h> = dyn FnMut(XappEvent<'_>, &mut Commands<'_>) + 'h;
@@ -76,33 +77,46 @@ impl Translator<'_> {
         let member = &mut self.members[self.at];
         tracing::info!(ric = %member.address, %ric_id, "session with the RIC");
         (member.is_open, member.failure) = (true, None);
+        member.listing = Some(Instant::now() + LIST_PAUSE);
+        member.session = member.session.wrapping_add(1);
         self.state.dropped_before += std::mem::take(&mut member.dropped);
         if is_first {
             self.state.home = Some(self.at);
             // what is requested of all RICs is requested now
             self.emit(XappEvent::Reconnected(ric_id), handler);
-        } else if let Some(offer) = &mut self.state.offer
-            && self.own.set_arbiter(true)
-        {
-            offer.unanswered.insert(self.at);
+        } else if let Some(offer) = &mut self.state.offer {
+            if self.own.set_arbiter(true) {
+                offer.unanswered.insert(self.at);
+            } else {
+                offer.unanswered.remove(&self.at);
+                self.tell_refusal(handler);
+            }
         }
     }
 
     /// The session is lost. Its nodes are already.
     fn closed(&mut self, retry_in: Duration, handler: &mut Handler<'_>) {
-        if !std::mem::replace(&mut self.members[self.at].is_open, false) {
-            return;
-        }
         let at = self.at;
         let lost: Vec<_> = self.state.requests.extract_if(|(member, _), _| *member == at).collect();
         for (_, request) in lost {
             self.emit(XappEvent::Request(request.lost()), handler);
         }
         self.state.verified.retain(|(member, _), _| *member != at);
-        if let Some(offer) = &mut self.state.offer {
-            offer.unanswered.remove(&at);
+        if !std::mem::replace(&mut self.members[at].is_open, false) {
+            return;
         }
-        self.tell_refusal(handler);
+        let lost: Vec<_> = self.state.decisions.extract_if(|(member, _)| *member == at).collect();
+        for (_, question) in lost {
+            self.emit(XappEvent::Request(unknown_question(question)), handler);
+        }
+        if let Some(offer) = &mut self.state.offer {
+            // one that has admitted it is asked again when it is back, and may be the only one
+            if offer.admitted.remove(&at) {
+                offer.unanswered.insert(at);
+            } else {
+                offer.unanswered.remove(&at);
+            }
+        }
         let next = self.members.iter().position(|member| member.is_open);
         if next.is_none() {
             self.state.home = None;
@@ -110,6 +124,10 @@ impl Translator<'_> {
         } else if self.state.home == Some(at) {
             self.state.home = next;
             self.emit(XappEvent::ServicesMoved, handler);
+        }
+        // without a RIC it is offered again to the first one
+        if next.is_some() {
+            self.tell_refusal(handler);
         }
     }
 
@@ -119,21 +137,55 @@ impl Translator<'_> {
             let gone = self.state.known.iter().find(|(_, known)| is_gone(known)).map(|(id, _)| *id);
             gone.and_then(|gone| self.state.known.remove(&gone));
         }
-        let known = self.state.known.entry(info.global_id).or_default();
-        known.others.retain(|(member, _)| *member != self.at);
+        let (at, now) = (self.at, Instant::now());
+        let is_listed = self.members[at].is_listed(now);
+        let GroupState { known, nodes, .. } = &mut *self.state;
+        let known = known.entry(info.global_id).or_default();
+        known.others.retain(|(member, _)| *member != at);
+        if let Some(route) = known.used.and_then(|used| nodes.get(&used)) {
+            let (member, own) = (route.member, route.own);
+            if (member, own) == (at, info.id) {
+                return self.node_changed(info, handler);
+            }
+            // a list says who has a node, not where it has set up at last
+            let is_listed = member != at && is_listed;
+            let is_unsteady = !is_listed && !known.may_move(now);
+            if is_listed || is_unsteady {
+                known.add_other(at, info.clone(), now);
+                self.state.next_check.get_or_insert(now + MAX_HANDOVER);
+                if is_unsteady {
+                    self.report_hold(info, member, now);
+                }
+                return;
+            }
+            known.moves.push(now);
+        }
         let used = known.used;
         if let Some(route) = used.and_then(|used| self.state.nodes.remove(&used)) {
-            let now = Instant::now();
             if let Some(known) = self.state.known.get_mut(&info.global_id)
-                && route.member != self.at
+                && route.member != at
             {
-                known.others.push((route.member, NodeInfo { id: route.own, ..(*route.info).clone() }));
-                known.since = Some(now);
+                known.add_other(route.member, NodeInfo { id: route.own, ..(*route.info).clone() }, now);
                 self.state.next_check.get_or_insert(now + MAX_HANDOVER);
             }
             self.leave(route, handler);
         }
-        self.enter(self.at, info, handler);
+        self.enter(at, info, handler);
+    }
+
+    /// Logs that a node stays where it is, at most once within the time.
+    fn report_hold(&mut self, info: &NodeInfo, used: usize, now: Instant) {
+        self.state.holds += 1;
+        if self.state.holds_logged.is_some_and(|at| now.saturating_duration_since(at) < MAX_HANDOVER) {
+            return;
+        }
+        self.state.holds_logged = Some(now);
+        let (ric, used) = (&self.members[self.at].address, &self.members[used].address);
+        tracing::warn!(
+            node = %info.global_id, %ric, %used, setups = self.state.holds,
+            "the node has moved {MAX_MOVES} times within {} s: it stays in use where it is. Check whether both RICs have it",
+            MAX_HANDOVER.as_secs()
+        );
     }
 
     /// Uses a node at a RIC.
@@ -177,12 +229,14 @@ impl Translator<'_> {
 
     fn node_changed(&mut self, info: &NodeInfo, handler: &mut Handler<'_>) {
         let Some(known) = self.state.known.get_mut(&info.global_id) else { return };
-        if let Some((_, other)) = known.others.iter_mut().find(|(member, _)| *member == self.at) {
+        if let Some((_, other)) =
+            known.others.iter_mut().find(|(member, other)| (*member, other.id) == (self.at, info.id))
+        {
             *other = info.clone();
             return;
         }
         let Some(route) = known.used.and_then(|used| self.state.nodes.get_mut(&used)) else { return };
-        if route.member != self.at {
+        if (route.member, route.own) != (self.at, info.id) {
             return;
         }
         route.info = Arc::new(NodeInfo { id: route.info.id, ..info.clone() });
@@ -261,7 +315,7 @@ impl Translator<'_> {
             RequestEvent::ArbiterSet { refusal: None } => {
                 let is_new = self.state.offer.as_mut().is_none_or(|offer| {
                     offer.unanswered.remove(&self.at);
-                    !std::mem::replace(&mut offer.is_admitted, true)
+                    offer.admitted.insert(self.at) && offer.admitted.len() == 1
                 });
                 is_new.then_some(RequestEvent::ArbiterSet { refusal: None })
             }
@@ -269,13 +323,15 @@ impl Translator<'_> {
                 if let Some(offer) = &mut self.state.offer {
                     tracing::warn!(ric = %self.members[self.at].address, %code, "the RIC does not admit this xApp as an arbiter");
                     offer.unanswered.remove(&self.at);
+                    offer.admitted.remove(&self.at);
                     offer.refusal = Some(code);
                 }
                 return self.tell_refusal(handler);
             }
-            RequestEvent::Decided { question, refusal } => {
-                Some(RequestEvent::Decided { question: self.question(question), refusal })
-            }
+            RequestEvent::Decided { question, refusal } => self.question(question).map(|question| {
+                self.state.decisions.remove(&(self.at, question));
+                RequestEvent::Decided { question, refusal }
+            }),
             // no subscription is suspended, so that none is resumed
             _ => None,
         };
@@ -286,7 +342,7 @@ impl Translator<'_> {
 
     /// Says that no RIC admits the xApp as an arbiter, once all have answered.
     fn tell_refusal(&mut self, handler: &mut Handler<'_>) {
-        let is_over = |offer: &&mut super::ArbiterOffer| offer.unanswered.is_empty() && !offer.is_admitted;
+        let is_over = |offer: &&mut super::ArbiterOffer| offer.unanswered.is_empty() && offer.admitted.is_empty();
         let Some(refusal) = self.state.offer.as_mut().filter(is_over).and_then(|offer| offer.refusal) else { return };
         self.state.offer = None;
         self.emit(XappEvent::Request(RequestEvent::ArbiterSet { refusal: Some(refusal) }), handler);
@@ -296,16 +352,16 @@ impl Translator<'_> {
         self.state.own_subscriptions.get(&(self.at, own)).map(|(subscription, _)| *subscription)
     }
 
-    /// The number of a question in the group: RICs number theirs from 0 on.
-    fn question(&self, own: u64) -> u64 {
-        own.wrapping_mul(MAX_RICS as u64).wrapping_add(self.at as u64)
+    /// The number of a question in the group.
+    fn question(&self, own: u64) -> Option<u64> {
+        QuestionNumber { member: self.at, session: self.members[self.at].session, own }.number()
     }
 
     /// A question about a node that is used at this RIC.
     fn group_question(&self, asked: ControlQuestion) -> Option<RequestEvent> {
         let is_it = |route: &Route| (route.member, route.own) == (self.at, asked.node);
         let (node, _) = self.state.nodes.iter().find(|(_, route)| is_it(route))?;
-        let question = self.question(asked.question);
+        let question = self.question(asked.question)?;
         Some(RequestEvent::ControlAsked(Box::new(ControlQuestion { node: *node, question, ..asked })))
     }
 }
