@@ -8,7 +8,7 @@
 //!
 //! So cell aggregates are those that the base station itself counts for the tenant, by the S-NSSAI of the traffic. Those of a tenant
 //! with several S-NSSAIs are sums of several labels, and those of a tenant with the rest of a PLMN are what the S-NSSAIs of others leave
-//! of it; only measurements that are sums over UEs are, see [`labels`]. Style 3 is not offered: its values are sums over the UEs of all
+//! of it; only measurements that are sums over UEs are, see `labels`. Style 3 is not offered: its values are sums over the UEs of all
 //! tenants. Revisions are v02.01 to v04.00.
 
 use std::sync::Arc;
