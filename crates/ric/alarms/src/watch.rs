@@ -146,8 +146,8 @@ impl Watch {
         self.raise(of_node(&node));
     }
 
-    /// Clears the alarms of nodes that another RIC serves by now, and raises those of nodes whose other RIC is gone. A node that the other
-    /// RIC has lost itself is its affair.
+    /// Clears the alarms of nodes that another RIC serves by now, and raises those of nodes whose other RIC is gone. That RIC
+    /// raises the alarm of a node that it loses itself.
     fn follow_lost(&mut self) {
         let Some(others) = &self.others else { return };
         let mut lost = Vec::new();

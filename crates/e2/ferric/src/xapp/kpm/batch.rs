@@ -158,8 +158,8 @@ impl Batch {
         }
     }
 
-    /// Marks the first record of each of these nodes as one that follows a move, and removes those that have one from them. `dictionary` has
-    /// the names of this batch.
+    /// Marks the first record of each of these nodes as one that follows a move, and removes the nodes that have one.
+    /// `dictionary` has the names of this batch.
     pub(super) fn mark_moved(&mut self, dictionary: &Dictionary, moved: &mut BTreeSet<Arc<str>>) {
         for (at, node) in self.nodes.iter().enumerate() {
             if moved.is_empty() {

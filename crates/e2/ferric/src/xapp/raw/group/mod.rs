@@ -44,8 +44,9 @@ const MAX_NODES: usize = 65_536;
 /// A session with several RICs that share E2 nodes (`docs/several-rics.md`). It has the events and commands of an
 /// [`Xapp`], and these differences:
 ///
-/// - A node is used at one RIC at a time, that of its last `NodeUp`; one in the list after the welcome takes no node from another RIC.
-///   When it appears at another one, it is lost at the first, at most 3 times within 30 s; after its `NodeUp` there [`XappEvent::NodeMoved`] follows. It has another [`NodeId`] then, and the same global id.
+/// - A node is used at one RIC at a time, that of its last `NodeUp`; one in the list after the welcome takes no node from
+///   another RIC. When it appears at another one, it is lost at the first, at most 3 times within 30 s; after its `NodeUp`
+///   there [`XappEvent::NodeMoved`] follows. It has another [`NodeId`] then, and the same global id.
 /// - A subscription ends with the connection of its node to its RIC, and is not resumed, whatever its order says: subscribe at each
 ///   `NodeUp`. Nothing of a subscription that has ended is reported.
 /// - [`XappEvent::Disconnected`] says that no RIC is left, [`XappEvent::Reconnected`] that there is one again. Others come and go with
