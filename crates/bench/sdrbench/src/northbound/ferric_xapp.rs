@@ -115,7 +115,7 @@ fn answer(session: &mut Session<'_, NodeId>, event: &RequestEvent, commands: &mu
             return session.subscription_failed(ticket.0, &error.to_string(), commands);
         }
         RequestEvent::SubscriptionResumed { subscription, node, .. } => session.resumed(subscription.0, *node),
-        RequestEvent::SubscriptionSuspended(_) => session.suspended(),
+        RequestEvent::SubscriptionSuspended(subscription) => session.suspended(subscription.0),
         RequestEvent::SubscriptionEnded { subscription, .. } => session.ended(subscription.0),
         RequestEvent::Controlled { ticket, outcome } => {
             session.controlled(ticket.0, matches!(outcome, ControlOutcome::Acknowledged(_)));

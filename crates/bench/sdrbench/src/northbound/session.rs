@@ -1,6 +1,6 @@
 //! An application, apart from the interface: what it subscribes to, what it requests and when, and what it counts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(super) struct Reports {
 
 /// A request that awaits its answer.
 enum Pending<N> {
-    Subscribe { node: N, since_ns: u64 },
+    Subscribe { node: N, since_ns: u64, step: u64 },
     Control { due_ns: u64, tenant: usize },
 }
 
@@ -66,6 +66,8 @@ pub(super) struct Session<'p, N> {
     random: Random,
     received: Received,
     reports: Option<Reports>,
+    /// The number of the step.
+    step: u64,
     /// The agents of the step.
     agents: u32,
     nodes: Vec<Known<N>>,
@@ -73,7 +75,9 @@ pub(super) struct Session<'p, N> {
     waiting: Vec<Known<N>>,
     pending: HashMap<u32, Pending<N>>,
     in_flight: usize,
+    /// The subscriptions of the step, and those among them that wait for their nodes.
     subscriptions: HashMap<u32, N>,
+    suspended: HashSet<u32>,
     tenants: Vec<Tenant<N>>,
     next_slice_ns: Option<u64>,
     next_resubscription_ns: Option<u64>,
@@ -96,12 +100,14 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
             random: Random::new(config.seed, 1000 + u64::from(config.number)),
             received: Received::default(),
             reports: None,
+            step: 0,
             agents: 0,
             nodes: Vec::new(),
             waiting: Vec::new(),
             pending: HashMap::new(),
             in_flight: 0,
             subscriptions: HashMap::new(),
+            suspended: HashSet::new(),
             tenants: (0..tenants).map(|tenant| Tenant::new(config.number * tenants + tenant + 1)).collect(),
             next_slice_ns: None,
             next_resubscription_ns: None,
@@ -149,12 +155,14 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
         let (event_trigger, action) = self.config.content.subscription(period_ms)?;
         self.reports = Some(Reports { event_trigger, action });
         self.agents = agents;
+        self.step += 1;
         for (subscription, _) in self.subscriptions.drain() {
             interface.unsubscribe(subscription)?;
         }
-        self.progress.subscribed.store(0, Ordering::Relaxed);
+        self.suspended.clear();
+        self.count_subscriptions();
         // the subscriptions of the step before are seen no more
-        self.progress.steps.fetch_add(1, Ordering::Release);
+        self.progress.steps.store(self.step, Ordering::Release);
         if !I::FOLLOWS_NODES {
             self.nodes.clear();
         }
@@ -190,7 +198,8 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
             && let Some(Known { node, function, .. }) = self.waiting.pop()
         {
             let request = interface.subscribe(node, function, reports)?;
-            self.pending.insert(request, Pending::Subscribe { node, since_ns: self.config.clock.now_ns() });
+            let since_ns = self.config.clock.now_ns();
+            self.pending.insert(request, Pending::Subscribe { node, since_ns, step: self.step });
             self.in_flight += 1;
         }
         Ok(())
@@ -224,8 +233,7 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
             let at = self.random.next_u64() as usize % self.subscriptions.len().max(1);
             let chosen = self.subscriptions.iter().nth(at).map(|(subscription, node)| (*subscription, *node));
             if let Some((subscription, node)) = chosen {
-                self.subscriptions.remove(&subscription);
-                self.progress.subscribed.fetch_sub(1, Ordering::Relaxed);
+                self.ended(subscription);
                 interface.unsubscribe(subscription)?;
                 self.waiting.extend(self.nodes.iter().find(|known| known.node == node).copied());
             }
@@ -300,13 +308,18 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
         subscription: u32,
         interface: &mut I,
     ) -> anyhow::Result<()> {
-        if let Some(Pending::Subscribe { node, since_ns }) = self.pending.remove(&request) {
+        if let Some(Pending::Subscribe { node, since_ns, step }) = self.pending.remove(&request) {
             self.in_flight -= 1;
-            count(&mut self.received.subscriptions, self.config.clock.now_ns() - since_ns);
-            self.subscriptions.insert(subscription, node);
-            self.progress.subscribed.fetch_add(1, Ordering::Relaxed);
-            if self.subscriptions.len() >= self.agents as usize {
-                self.begin_resubscriptions();
+            if step == self.step {
+                count(&mut self.received.subscriptions, self.config.clock.now_ns() - since_ns);
+                self.subscriptions.insert(subscription, node);
+                self.count_subscriptions();
+                if self.subscriptions.len() >= self.agents as usize {
+                    self.begin_resubscriptions();
+                }
+            } else {
+                // the step for which it was requested is over: it has another period
+                interface.unsubscribe(subscription)?;
             }
         }
         self.subscribe(interface)
@@ -319,31 +332,47 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
         reason: &str,
         interface: &mut I,
     ) -> anyhow::Result<()> {
-        if let Some(Pending::Subscribe { .. }) = self.pending.remove(&request) {
+        if let Some(Pending::Subscribe { step, .. }) = self.pending.remove(&request) {
             self.in_flight -= 1;
-            self.failed();
-            self.progress.refuse(reason);
+            // the agents of a step that is over may be gone
+            if step == self.step {
+                self.failed();
+                self.progress.refuse(reason);
+            }
         }
         self.subscribe(interface)
     }
 
     /// A subscription goes on after its node was lost.
     pub fn resumed(&mut self, subscription: u32, node: N) {
-        self.subscriptions.insert(subscription, node);
-        self.waiting.retain(|waiting| waiting.node != node);
-        self.progress.subscribed.fetch_add(1, Ordering::Relaxed);
+        // what is said of one that was ended here crosses its deletion
+        if let Some(resumed) = self.subscriptions.get_mut(&subscription) {
+            *resumed = node;
+            self.suspended.remove(&subscription);
+            self.waiting.retain(|waiting| waiting.node != node);
+            self.count_subscriptions();
+        }
     }
 
     /// A subscription waits for its node.
-    pub fn suspended(&self) {
-        self.progress.subscribed.fetch_sub(1, Ordering::Relaxed);
+    pub fn suspended(&mut self, subscription: u32) {
+        if self.subscriptions.contains_key(&subscription) {
+            self.suspended.insert(subscription);
+            self.count_subscriptions();
+        }
     }
 
-    /// A subscription has ended without being deleted here.
+    /// A subscription has ended.
     pub fn ended(&mut self, subscription: u32) {
-        if self.subscriptions.remove(&subscription).is_some() {
-            self.progress.subscribed.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.subscriptions.remove(&subscription);
+        self.suspended.remove(&subscription);
+        self.count_subscriptions();
+    }
+
+    /// Tells the progress how many subscriptions of the step are active.
+    fn count_subscriptions(&self) {
+        let active = self.subscriptions.len() - self.suspended.len();
+        self.progress.subscribed.store(active as u64, Ordering::Relaxed);
     }
 
     /// A control was answered.
@@ -368,4 +397,121 @@ impl<'p, N: Copy + PartialEq> Session<'p, N> {
 /// Whether a number is one of `agents` from `first` on: nodes of other generators, probes and faults are not.
 fn is_own(first: u32, agents: u32, number: u32) -> bool {
     number.checked_sub(first).is_some_and(|at| at < agents) && number < crate::generator::FIRST_PROBE
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::content::{Content, ContentConfig};
+    use crate::northbound::Requests;
+
+    const FUNCTION: RanFunctionId = RanFunctionId(2);
+
+    /// Keeps what a session has sent.
+    #[derive(Default)]
+    struct Sent {
+        requests: u32,
+        subscribed: Vec<u32>,
+        unsubscribed: Vec<u32>,
+    }
+
+    impl Interface for Sent {
+        type Node = u32;
+        const FOLLOWS_NODES: bool = true;
+
+        fn subscribe(&mut self, node: u32, _: RanFunctionId, _: &Reports) -> anyhow::Result<u32> {
+            self.subscribed.push(node);
+            self.requests += 1;
+            Ok(self.requests)
+        }
+
+        fn unsubscribe(&mut self, subscription: u32) -> anyhow::Result<()> {
+            self.unsubscribed.push(subscription);
+            Ok(())
+        }
+
+        fn control(&mut self, _: u32, _: RanFunctionId, _: &[u8]) -> anyhow::Result<u32> {
+            self.requests += 1;
+            Ok(self.requests)
+        }
+    }
+
+    fn config() -> NorthboundConfig {
+        let measurements = vec!["DRB.UEThpDl".to_owned()];
+        NorthboundConfig {
+            clock: Clock::start(),
+            content: Arc::new(Content::record(&ContentConfig { max_ues: 1, measurements, seed: 1 }).unwrap()),
+            requests: Requests::default(),
+            seed: 1,
+            number: 0,
+            first: 1,
+            read_pause: Duration::ZERO,
+            cpus: Vec::new(),
+        }
+    }
+
+    /// A session in a step with two nodes, whose requests 1 and 2 await their answers.
+    fn session<'p>(progress: &'p Progress, sent: &mut Sent) -> Session<'p, u32> {
+        let mut session = Session::new(&config(), progress);
+        begin_step(&mut session, 2, sent);
+        for node in [1, 2] {
+            session.node_up(node, FUNCTION, node, sent).unwrap();
+        }
+        assert_eq!((sent.requests, progress.subscribed.load(Ordering::Relaxed)), (2, 0));
+        session
+    }
+
+    fn begin_step(session: &mut Session<'_, u32>, agents: u32, sent: &mut Sent) {
+        let (orders, received) = mpsc::channel();
+        orders.send(Order::Subscribe { period_ms: 10, agents }).unwrap();
+        assert!(session.take_orders(&received, sent).unwrap());
+    }
+
+    #[test]
+    fn notification_of_a_subscription_of_the_step_before_is_not_counted() {
+        let (progress, mut sent) = (Progress::default(), Sent::default());
+        let mut session = session(&progress, &mut sent);
+        let subscribed = || progress.subscribed.load(Ordering::Relaxed);
+        session.subscribed(1, 11, &mut sent).unwrap();
+        session.subscribed(2, 12, &mut sent).unwrap();
+        assert_eq!(subscribed(), 2);
+        session.suspended(12);
+        assert_eq!(subscribed(), 1);
+        session.resumed(12, 2);
+        assert_eq!(subscribed(), 2);
+
+        // node 2 is lost as the next step begins: the RIC's notification crosses the deletion
+        begin_step(&mut session, 1, &mut sent);
+        sent.unsubscribed.sort_unstable();
+        assert_eq!((subscribed(), &*sent.unsubscribed), (0, &[11, 12][..]));
+        session.suspended(12);
+        session.node_lost(2);
+        assert_eq!(subscribed(), 0);
+        session.subscribed(3, 13, &mut sent).unwrap();
+        session.resumed(12, 2);
+        session.ended(12);
+        assert_eq!((subscribed(), progress.steps.load(Ordering::Relaxed)), (1, 2));
+    }
+
+    #[test]
+    fn answer_to_a_request_of_the_step_before_ends_its_subscription() {
+        let (progress, mut sent) = (Progress::default(), Sent::default());
+        let mut session = session(&progress, &mut sent);
+        begin_step(&mut session, 2, &mut sent);
+        sent.subscribed.sort_unstable();
+        assert_eq!(sent.subscribed, [1, 1, 2, 2]);
+        session.subscribed(1, 11, &mut sent).unwrap();
+        session.subscription_failed(2, "the node is lost", &mut sent).unwrap();
+        assert_eq!((progress.subscribed.load(Ordering::Relaxed), &*sent.unsubscribed), (0, &[11][..]));
+        assert_eq!((progress.failed.load(Ordering::Relaxed), progress.refusal()), (0, None));
+
+        session.subscribed(3, 13, &mut sent).unwrap();
+        session.subscription_failed(4, "no memory", &mut sent).unwrap();
+        assert_eq!(progress.subscribed.load(Ordering::Relaxed), 1);
+        assert_eq!((progress.failed.load(Ordering::Relaxed), progress.refusal()), (1, Some("no memory".to_owned())));
+    }
 }
