@@ -163,7 +163,7 @@ fn xapp_reads_waits_sets_policies_and_withdraws_them() {
     assert_same(&snapshot(&[&scene.unit]), &before);
 
     // a setting that nobody renews
-    cpu.valid_for(Duration::from_secs(1)).set_policy(Policy::Wa).unwrap();
+    cpu.valid_for(Duration::from_secs(5)).set_policy(Policy::Wa).unwrap();
     assert!(scene.is_on(&last));
     eventually("the setting to be withdrawn", || !scene.is_on(&last));
     assert_same(&snapshot(&[&scene.unit]), &before);

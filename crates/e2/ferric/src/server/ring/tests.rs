@@ -157,14 +157,16 @@ fn two_threads_exchange_all_records_without_lost_wakeups() {
     const RECORDS: usize = 20_000;
     let (poll, bell) = bell();
     let (mut writer, mut reader) = ring(&bell);
+    let sleeps = Arc::new(AtomicUsize::new(0));
+    let sleeps_of_reader = Arc::clone(&sleeps);
     let sink = thread::spawn(move || {
         let mut events = link::Events::new();
-        let (mut next, mut sleeps) = (0, 0);
+        let mut next = 0;
         while next < RECORDS {
             bell.begin_sleep();
             if !reader.has_records() {
-                sleeps += 1;
-                poll.wait(&mut events, Some(std::time::Duration::from_secs(15))).unwrap();
+                sleeps_of_reader.fetch_add(1, Ordering::Relaxed);
+                poll.wait(&mut events, Some(std::time::Duration::from_secs(60))).unwrap();
                 // a wake-up for records that were read before the sleep is allowed
                 assert!(events.iter().next().is_some(), "no wake-up for records");
             }
@@ -180,24 +182,25 @@ fn two_threads_exchange_all_records_without_lost_wakeups() {
                 },
             );
         }
-        sleeps
     });
     for number in 0..RECORDS {
         let bytes = payload(number, number % 800);
+        let slept = sleeps.load(Ordering::Relaxed);
         let (first, second) = bytes.split_at(bytes.len() / 3);
         while !writer.write(RecordHeader::Received(AssocId(number as u64)), &[first, second]) {
             assert!(!writer.is_abandoned(), "the reader has ended");
             writer.ring_bell();
             thread::yield_now();
         }
-        if number % 3 == 0 {
+        let lets_sleep = number % 500 == 0;
+        if number % 3 == 0 || lets_sleep {
             writer.ring_bell();
         }
-        if number % 500 == 0 {
-            thread::sleep(std::time::Duration::from_millis(2)); // lets the reader go to sleep
+        // the next record is written as the reader goes to sleep
+        while lets_sleep && sleeps.load(Ordering::Relaxed) == slept && !writer.is_abandoned() {
+            thread::yield_now();
         }
     }
     writer.ring_bell();
-    let sleeps = sink.join().unwrap();
-    assert!(sleeps > 0, "the reader never slept, so that the race was not tested");
+    sink.join().unwrap();
 }
