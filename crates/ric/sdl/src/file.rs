@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use redb::{Builder, Database, ReadableTable, TableDefinition};
@@ -28,6 +29,8 @@ pub enum FileError {
     Open(PathBuf, io::Error),
     /// The database cannot be opened, read or written.
     Database(PathBuf, Box<redb::Error>),
+    /// The database is damaged; with what the library has found.
+    Damaged(PathBuf, String),
     /// A row is not one that this program writes.
     Row(PathBuf),
     /// Its keys exceed the bounds of the store.
@@ -39,6 +42,11 @@ impl fmt::Display for FileError {
         match self {
             FileError::Open(path, error) => write!(f, "cannot open the store {}: {error}", path.display()),
             FileError::Database(path, error) => write!(f, "cannot use the store {}: {error}", path.display()),
+            FileError::Damaged(path, what) => write!(
+                f,
+                "the store {} is damaged: {what}: restore it from a copy, or move it away to begin with an empty store",
+                path.display()
+            ),
             FileError::Row(path) => {
                 write!(f, "{} is not a store of the shared data layer: choose another file", path.display())
             }
@@ -55,6 +63,32 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
+impl FileError {
+    fn of(path: &Path, error: redb::Error) -> Self {
+        let is_damage = match &error {
+            redb::Error::Corrupted(_) => true,
+            // a file that is too short, or no database at all
+            redb::Error::Io(error) => {
+                matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
+            }
+            _ => false,
+        };
+        match is_damage {
+            true => FileError::Damaged(path.to_owned(), error.to_string()),
+            false => FileError::Database(path.to_owned(), Box::new(error)),
+        }
+    }
+}
+
+/// Calls the database library, which panics on pages that it could not have written.
+fn guarded<T>(path: &Path, call: impl FnOnce() -> Result<T, FileError>) -> Result<T, FileError> {
+    // what a panic has left half done are the transaction, which is not committed, and the database, which refuses further ones
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        Err(FileError::Damaged(path.to_owned(), text.unwrap_or("its pages contradict each other").to_owned()))
+    })
+}
+
 /// The file of a store.
 pub(crate) struct StoreFile {
     path: PathBuf,
@@ -65,13 +99,17 @@ pub(crate) struct StoreFile {
 impl StoreFile {
     /// Opens a file, or creates it, and puts its keys into a store.
     pub fn open(path: &Path, store: &mut Store) -> Result<Self, FileError> {
-        let failed = |error: redb::Error| FileError::Database(path.to_owned(), Box::new(error));
+        let failed = |error: redb::Error| FileError::of(path, error);
         let opened = open(path).map_err(|error| FileError::Open(path.to_owned(), error))?;
-        let database = Builder::new().set_cache_size(CACHE_OCTETS).create_file(opened);
-        let database = database.map_err(|error| failed(error.into()))?;
-        let file = StoreFile { path: path.to_owned(), database };
-        file.create_tables().map_err(failed)?;
-        for (key, entry) in file.read()? {
+        let (file, rows) = guarded(path, || {
+            let database = Builder::new().set_cache_size(CACHE_OCTETS).create_file(opened);
+            let database = database.map_err(|error| failed(error.into()))?;
+            let file = StoreFile { path: path.to_owned(), database };
+            file.create_tables().map_err(failed)?;
+            let rows = file.read()?;
+            Ok((file, rows))
+        })?;
+        for (key, entry) in rows {
             store.put(&key, entry).map_err(|_| FileError::TooLarge(path.to_owned()))?;
         }
         store.accept();
@@ -87,7 +125,7 @@ impl StoreFile {
     }
 
     fn read(&self) -> Result<Vec<(Vec<u8>, Entry)>, FileError> {
-        let rows = self.rows().map_err(|error| FileError::Database(self.path.clone(), Box::new(error)))?;
+        let rows = self.rows().map_err(|error| FileError::of(&self.path, error))?;
         let entries = rows.into_iter().map(|(key, row, members)| Some((key, entry(&row, members)?)));
         entries.collect::<Option<_>>().ok_or_else(|| FileError::Row(self.path.clone()))
     }
@@ -116,7 +154,7 @@ impl StoreFile {
 
     /// Writes the changes of a store that are not accepted yet, durably.
     pub fn write(&self, store: &Store) -> Result<(), FileError> {
-        self.transact(store).map_err(|error| FileError::Database(self.path.clone(), Box::new(error)))
+        guarded(&self.path, || self.transact(store).map_err(|error| FileError::of(&self.path, error)))
     }
 
     fn transact(&self, store: &Store) -> Result<(), redb::Error> {
@@ -282,13 +320,45 @@ mod tests {
         assert!(second.starts_with("cannot use the store ") && second.contains("open"), "{second}");
         drop(first);
         std::fs::write(&path.0, "no database").unwrap();
-        assert!(matches!(StoreFile::open(&path.0, &mut Store::new(LIMITS)), Err(FileError::Database(..))));
+        assert!(matches!(StoreFile::open(&path.0, &mut Store::new(LIMITS)), Err(FileError::Damaged(..))));
         for other in ["/dev/zero", "/tmp", "/nonexistent/store"] {
             assert!(
                 matches!(StoreFile::open(Path::new(other), &mut Store::new(LIMITS)), Err(FileError::Open(..))),
                 "{other}"
             );
         }
+    }
+
+    /// A full disk, a crash of the host or a copy that was cut off leave such files.
+    #[test]
+    fn damaged_file_is_refused_with_the_remedy_or_read() {
+        let path = TemporaryFile::new("damaged");
+        let mut store = Store::new(LIMITS);
+        let file = StoreFile::open(&path.0, &mut store).unwrap();
+        for number in 0..200 {
+            store.put(format!("{{ns}},{number}").as_bytes(), octets(&"x".repeat(100), None)).unwrap();
+        }
+        file.write(&store).unwrap();
+        drop(file);
+        let whole = std::fs::read(&path.0).unwrap();
+        let mut refused = 0;
+        let cut = (0..60).map(|at| whole[..whole.len() * at / 60].to_vec());
+        let inverted = (0..200).map(|at| {
+            let mut octets = whole.clone();
+            // the header, and some of the pages
+            let place = if at < 100 { 3 * at } else { octets.len() * (at - 100) / 100 };
+            octets[place] ^= 0xff;
+            octets
+        });
+        for (number, content) in cut.chain(inverted).enumerate() {
+            std::fs::write(&path.0, &content).unwrap();
+            let Err(error) = StoreFile::open(&path.0, &mut Store::new(LIMITS)) else { continue };
+            refused += 1;
+            let text = error.to_string();
+            let has_remedy = matches!(error, FileError::Row(_)) || text.contains("move it away");
+            assert!(has_remedy || matches!(error, FileError::TooLarge(_)), "{number}: {text}");
+        }
+        assert!(refused > 50, "{refused}");
     }
 
     #[test]

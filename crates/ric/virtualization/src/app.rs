@@ -228,8 +228,7 @@ impl VirtualizationApp {
             }
             return;
         }
-        let offered = offered(node);
-        let functions: Vec<_> = offered.iter().map(|(function, model)| (function.id, *model)).collect();
+        let functions = offered(node);
         let sla = self.sla.clone();
         let has_slices = functions.iter().any(|(_, model)| matches!(model, Offered::Slice(_)));
         let shared = SharedNode::new(NodeState { has_slices, ..NodeState::new(name.clone(), plmn, sla.clone()) });
@@ -242,10 +241,10 @@ impl VirtualizationApp {
         warn_of_tenants_without_ues(node, &sla, ric);
         let virtual_node = |tenant: usize| {
             sla.has_tenant(tenant)
-                .then(|| add_virtual_node(&mut self.agents, node, &shared, &offered, (self.instance, &sla, tenant)))
+                .then(|| add_virtual_node(&mut self.agents, node, &shared, &functions, (self.instance, &sla, tenant)))
         };
         let virtual_nodes = (0..sla.tenants.len()).map(virtual_node).collect();
-        for (id, model) in &functions {
+        for (Function { id, .. }, model) in &functions {
             let mut event_trigger = Vec::new();
             let encoded = match model {
                 Offered::Rrc(wire) => EventTriggerDefinition::ALL.encode(*wire, &mut event_trigger),
@@ -305,10 +304,9 @@ impl VirtualizationApp {
             if !changes.added.is_empty() {
                 warn_of_tenants_without_ues(node, &self.sla, ric);
             }
-            let offered = offered(node);
             for tenant in &changes.added {
                 let of = (self.instance, &*self.sla, *tenant);
-                let handle = add_virtual_node(&mut self.agents, node, &station.shared, &offered, of);
+                let handle = add_virtual_node(&mut self.agents, node, &station.shared, &station.functions, of);
                 station.virtual_nodes[*tenant] = Some(handle);
             }
             for tenant in &changes.resized {
@@ -489,7 +487,7 @@ fn warn_of_tenants_without_ues(node: &Node, sla: &Sla, ric: &mut IappContext<'_>
     }
 }
 
-/// The functions of a base station that tenants have.
+/// The functions of a base station that tenants have, with the definitions that they see.
 fn offered(node: &Node) -> Vec<(Function, Offered)> {
     let offered = node.functions.iter().filter_map(|function| {
         let model = Offered::of(function)?;
@@ -552,9 +550,7 @@ impl Iapp for VirtualizationApp {
                 self.add_node(node, ric);
             }
             IappEvent::NodeChanged(node) => {
-                let offered: Vec<_> =
-                    node.functions.iter().filter_map(|function| Some((function.id, Offered::of(function)?))).collect();
-                if self.nodes.get(&node.id).is_none_or(|known| known.functions != offered) {
+                if self.nodes.get(&node.id).is_none_or(|known| known.functions != offered(node)) {
                     self.remove_node(node.id, ric);
                     self.add_node(node, ric);
                 }

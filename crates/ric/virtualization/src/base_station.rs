@@ -8,6 +8,7 @@ use e2sm::slice::IndicationMessage as SliceMessage;
 use e2sm::tc::IndicationMessage as TcMessage;
 use e2sm::{Arena, Wire, rc};
 use ferric::agent::{ControlFailure, ControllerId, NodeHandle};
+use ferric::e2::Function;
 use ferric::e2ap::{GlobalE2NodeId, RanFunctionId, RicRequestId};
 use ids::PlmnIdentity;
 
@@ -21,7 +22,8 @@ use crate::ues::Change;
 /// A base station.
 pub(crate) struct BaseStation {
     pub global_id: GlobalE2NodeId,
-    pub functions: Vec<(RanFunctionId, Offered)>,
+    /// The functions that tenants have, with the definitions that they see.
+    pub functions: Vec<(Function, Offered)>,
     pub shared: SharedNode,
     /// By the place of the tenant.
     pub virtual_nodes: Vec<Option<NodeHandle>>,
@@ -33,25 +35,25 @@ pub(crate) struct BaseStation {
 
 impl BaseStation {
     pub fn function(&self, id: RanFunctionId) -> Option<Offered> {
-        self.functions.iter().find(|(function, _)| *function == id).map(|(_, model)| *model)
+        self.functions.iter().find(|(function, _)| function.id == id).map(|(_, model)| *model)
     }
 
     pub fn slice_function(&self) -> Option<(RanFunctionId, Wire)> {
-        self.functions.iter().find_map(|(id, model)| match model {
-            Offered::Slice(wire) => Some((*id, *wire)),
+        self.functions.iter().find_map(|(function, model)| match model {
+            Offered::Slice(wire) => Some((function.id, *wire)),
             _ => None,
         })
     }
 
     pub fn rc_function(&self) -> Option<(RanFunctionId, rc::Detection)> {
-        self.functions.iter().find_map(|(id, model)| match model {
-            Offered::Rc(detection) => Some((*id, *detection)),
+        self.functions.iter().find_map(|(function, model)| match model {
+            Offered::Rc(detection) => Some((function.id, *detection)),
             _ => None,
         })
     }
 
     pub fn ccc_function(&self) -> Option<RanFunctionId> {
-        self.functions.iter().find(|(_, model)| matches!(model, Offered::Ccc)).map(|(id, _)| *id)
+        self.functions.iter().find(|(_, model)| matches!(model, Offered::Ccc)).map(|(function, _)| function.id)
     }
 
     /// Sends something to a tenant's controller.

@@ -68,9 +68,20 @@ impl Sla {
                 let both = format!("tenants `{}` and `{}` would have the same subscribers", other.name, tenant.name);
                 return Err(table.invalid("plmn", &both));
             }
+            if let Some(other) = tenants.iter().find(|other| other.plmn == tenant.plmn && other.ric == tenant.ric) {
+                // one with network slices beside one with the rest of the PLMN, or with others of its slices
+                let text = format!(
+                    "tenants `{}` and `{}` of PLMN {} have one controller, to which both virtual nodes of a base station would be one \
+                     node; give each tenant of a PLMN a controller of its own",
+                    other.name, tenant.name, tenant.plmn
+                );
+                return Err(table.invalid("ric", &text));
+            }
             let total = tenants.iter().map(|tenant| tenant.share).sum::<f64>() + tenant.share;
             if total > 1.0 + 1e-9 {
-                let text = format!("the shares are {:.1} % in total; at most 100 % can be shared", 100.0 * total);
+                // all decimals of the file, and none of the rounding
+                let total_percent = (1e8 * total).round() / 1e6;
+                let text = format!("the shares are {total_percent} % in total; at most 100 % can be shared");
                 return Err(table.invalid("share_percent", &text));
             }
             tenants.push(tenant);
@@ -203,7 +214,12 @@ mod tests {
         let of = |plmn: &str| format!("plmn = \"{plmn}\"");
         let cases = [
             (String::new(), "missing key `tenant`"),
-            (tenant("a", "60", &of("00101")) + &tenant("b", "50", &of("00102")), "110.0 % in total"),
+            (tenant("a", "60", &of("00101")) + &tenant("b", "50", &of("00102")), "are 110 % in total"),
+            (tenant("a", "50.05", &of("00101")) + &tenant("b", "50", &of("00102")), "are 100.05 % in total"),
+            (
+                tenant("a", "10", "plmn = \"00101\"\ns_nssais = [\"1\"]") + &tenant("b", "10", &of("00101")),
+                "line 6: tenant[1]: ric: tenants `a` and `b` of PLMN 00101 have one controller",
+            ),
             (tenant("a", "10", &of("00101")) + &tenant("a", "10", &of("00102")), "there are two tenants `a`"),
             (tenant("a", "10", &of("00101")) + &tenant("b", "10", &of("00101")), "would have the same subscribers"),
             (tenant("a", "0", &of("00101")), "share_percent: 0 is out of range"),

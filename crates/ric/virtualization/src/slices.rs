@@ -11,6 +11,10 @@
 //! last of the range). So NVS guarantees each tenant its share, whatever another one configures: the sum of its slices towards the
 //! base station never exceeds q.
 //!
+//! NVS gives what a slice does not use to all slices of the cell, those of other tenants too. In the tenant's own cell it would remain
+//! there. So a slice without UEs has the least share towards the base station, and the tenant's capacity slices with UEs have the rest, as
+//! NVS divides it in the tenant's own cell: in proportion to their shares.
+//!
 //! Only NVS is virtual: for other algorithms, a part of a cell is not a cell.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -293,19 +297,27 @@ impl VirtualSlices {
     #[must_use]
     pub fn physical(&self, part: Part, ues: impl Iterator<Item = u16>) -> PhysicalSlices {
         let mut physical = PhysicalSlices::default();
+        let ues: Vec<(u16, [Option<u32>; 2])> = ues
+            .map(|rnti| {
+                let (dl, ul) = self.ues.get(&rnti).copied().unwrap_or_default();
+                (rnti, [dl, ul])
+            })
+            .collect();
         for (at, direction) in Direction::BOTH.into_iter().enumerate() {
-            for slice in self.slices(direction) {
-                let scaled = scale(slice, part, self.physical_id(part, slice.id));
+            let used: BTreeSet<Option<u32>> = ues.iter().map(|(_, slices)| slices[at]).collect();
+            let slices = self.slices(direction);
+            let (factors, rest) = lend(slices, &used, LEAST_SHARE / part.share);
+            for (slice, factor) in slices.iter().zip(factors) {
+                let scaled = scale(slice, factor * part.share, self.physical_id(part, slice.id));
                 physical.slices[at].insert(scaled.id, scaled);
             }
-            let left = (1.0 - total(self.slices(direction))) * part.share;
-            if left >= LEAST_SHARE {
-                let rest = rest_slice(part, left);
+            // a rest without UEs keeps the least share, which is rounded here
+            if rest * part.share >= LEAST_SHARE * (1.0 - ROUNDING) {
+                let rest = rest_slice(part, rest * part.share);
                 physical.slices[at].insert(rest.id, rest);
             }
         }
-        for rnti in ues {
-            let (dl, ul) = self.ues.get(&rnti).copied().unwrap_or_default();
+        for (rnti, [dl, ul]) in ues {
             let target = |at: usize, id: Option<u32>| {
                 let id = id.map_or(part.first() + REST, |id| self.physical_id(part, id));
                 if physical.slices[at].contains_key(&id) { id } else { NO_SLICE }
@@ -345,15 +357,49 @@ fn total(slices: &[Slice<'_>]) -> f64 {
     slices.iter().map(|slice| share(slice).unwrap_or(0.0)).sum()
 }
 
-/// The slice of the base station for a tenant's slice.
-fn scale(slice: &Slice<'static>, part: Part, id: u32) -> Slice<'static> {
+/// Lends the shares of slices without UEs to those with UEs, of the slices of a direction and of the rest (`None`). Returns by which
+/// factor the share of each slice is multiplied, and the share of the rest. Nothing has less than `least` that has more of its own.
+///
+/// A rate slice does not receive anything: it has the rate that it needs.
+fn lend(slices: &[Slice<'_>], used: &BTreeSet<Option<u32>>, least: f64) -> (Vec<f64>, f64) {
+    let own = |slice: &Slice<'_>| share(slice).unwrap_or(0.0);
+    let left = (1.0 - total(slices)).max(0.0);
+    let is_used = |slice: &Slice<'_>| used.contains(&Some(slice.id));
+    let is_rest_used = used.contains(&None);
+    let receives =
+        |slice: &Slice<'_>| is_used(slice) && matches!(slice.parameters, Parameters::Nvs(NvsParameters::Capacity(_)));
+    let of_receivers: f64 = slices.iter().filter(|slice| receives(slice)).map(own).sum();
+    let of_receivers = of_receivers + if is_rest_used { left } else { 0.0 };
+    if of_receivers <= 0.0 && !is_rest_used {
+        return (vec![1.0; slices.len()], left);
+    }
+    let lends = |is_used: bool, share: f64| if is_used { 0.0 } else { (share - least).max(0.0) };
+    let lent_by_slices: f64 = slices.iter().map(|slice| lends(is_used(slice), own(slice))).sum();
+    let lent = lent_by_slices + lends(is_rest_used, left);
+    let growth = if of_receivers > 0.0 { 1.0 + lent / of_receivers } else { 1.0 };
+    let factor = |slice: &Slice<'_>| match own(slice) {
+        _ if receives(slice) => growth,
+        own if own > 0.0 => 1.0 - lends(is_used(slice), own) / own,
+        _ => 1.0,
+    };
+    let rest = match is_rest_used {
+        // UEs without a slice have what no slice uses
+        true if left <= 0.0 && of_receivers <= 0.0 => lent,
+        true => left * growth,
+        false => left.min(least),
+    };
+    (slices.iter().map(factor).collect(), rest)
+}
+
+/// The slice of the base station for a tenant's slice, with a share that is multiplied by `factor`.
+fn scale(slice: &Slice<'static>, factor: f64, id: u32) -> Slice<'static> {
     let parameters = match &slice.parameters {
         Parameters::Nvs(NvsParameters::Capacity(share)) => {
-            let reserved = (f64::from(share.reserved) * part.share) as f32;
+            let reserved = (f64::from(share.reserved) * factor) as f32;
             Parameters::Nvs(NvsParameters::Capacity(Share { reserved }))
         }
         Parameters::Nvs(NvsParameters::Rate(rate)) => {
-            let reference_mbps = (f64::from(rate.reference_mbps) / part.share) as f32;
+            let reference_mbps = (f64::from(rate.reference_mbps) / factor) as f32;
             Parameters::Nvs(NvsParameters::Rate(Rate { reference_mbps, ..*rate }))
         }
         other => other.clone(),

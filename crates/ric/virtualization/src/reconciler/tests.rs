@@ -9,7 +9,8 @@ use e2sm::rrc::{self, Event, Notification};
 use e2sm::slice::{
     DeleteSlices, DirectionSlices, NO_SLICE, NvsParameters, Parameters, Share, Slice, SliceConfiguration, UeSlices,
 };
-use ferric::e2ap::GlobalE2NodeId;
+use ferric::e2::Function;
+use ferric::e2ap::{GlobalE2NodeId, RanFunctionRevision};
 use ids::{Direction, GnbId};
 
 use super::*;
@@ -116,9 +117,11 @@ struct Bench {
 impl Bench {
     fn new(sla: Sla) -> Bench {
         let sla = Arc::new(sla);
+        let function =
+            |id| Function { id, revision: RanFunctionRevision(0), oid: String::new(), definition: Vec::new() };
         let node = BaseStation {
             global_id: GlobalE2NodeId::gnb(plmn(1), GnbId::new(1, 22)),
-            functions: vec![(RRC, Offered::Rrc(WIRE)), (SLICE, Offered::Slice(WIRE))],
+            functions: vec![(function(RRC), Offered::Rrc(WIRE)), (function(SLICE), Offered::Slice(WIRE))],
             virtual_nodes: vec![None; sla.tenants.len()],
             shared: SharedNode::new(NodeState::new("gnb".to_owned(), plmn(1), sla)),
             slices: Reconciler::default(),

@@ -326,8 +326,8 @@ fn send(
 impl BaseStation {
     /// The function of TC, and its encoding.
     pub fn tc_function(&self) -> Option<(RanFunctionId, Wire)> {
-        self.functions.iter().find_map(|(id, model)| match model {
-            Offered::Tc(wire) => Some((*id, *wire)),
+        self.functions.iter().find_map(|(function, model)| match model {
+            Offered::Tc(wire) => Some((function.id, *wire)),
             _ => None,
         })
     }
