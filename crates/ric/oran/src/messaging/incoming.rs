@@ -93,8 +93,8 @@ impl Messaging {
         if let Some((_, host, _)) = self.links.ends(connection)
             && self.links.log().allow(host)
         {
-            let from = self.links.endpoint_of(connection).map_or_else(|| host.to_string(), str::to_owned);
-            let noun = if self.is_ric(&from) { "RIC" } else { "xApp" };
+            let from = self.links.endpoint_of(connection).or(self.links.peer_of(connection)).unwrap_or_default();
+            let noun = if self.is_ric(from) { "RIC" } else { "xApp" };
             warn!("{noun} at {from}: {}", escaped(what));
         }
     }

@@ -425,6 +425,11 @@ impl Links {
         Some((&connection.local, connection.host, address))
     }
 
+    /// The other end of a connection: of several xApps of a host, the port tells which one.
+    pub fn peer_of(&self, id: ConnectionId) -> Option<&str> {
+        self.connections.get(&id).map(|connection| connection.peer.as_str())
+    }
+
     /// Posts a document to an xApp: see [`Helpers::notify`].
     pub fn helpers(&self) -> &Helpers {
         &self.helpers
