@@ -15,8 +15,9 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicAction
 use ids::NrCgi;
 use per::{IntoOwned, List, PrintableString};
 
+use super::super::offers::Ranked;
 use super::merge::{ue_id_of_cu, value_count};
-use super::offer::{KpmParts, Ranked};
+use super::offer::KpmParts;
 
 /// The maximum number of values of a report of one UE, or of the node.
 const MAX_VALUES: usize = 65_536;
@@ -154,7 +155,7 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
             columns.entry(part).or_default().push((at, name.to_owned()));
         }
     }
-    let is_present = |part: &Ranked| parts.offer(*part).is_some_and(|offer| offer.node.is_some());
+    let is_present = |part: &Ranked| parts.node(*part).is_some();
     if !columns.keys().any(is_present) {
         return Err(UNAVAILABLE);
     }
@@ -254,7 +255,7 @@ fn own_format<'a>(
 
 /// Whether a part has a cell.
 fn has_cell(parts: &KpmParts, part: Ranked, cell: Option<Cgi>, context: &Context<'_>) -> bool {
-    let (Some(Cgi::NrCgi(cell)), Some(node)) = (cell, parts.offer(part).and_then(|offer| offer.node)) else {
+    let (Some(Cgi::NrCgi(cell)), Some(node)) = (cell, parts.node(part)) else {
         return false;
     };
     let station = context.ran.station_of(node);
@@ -271,7 +272,7 @@ fn find<'c>(ue_id: &UeId<'_>, context: &Context<'c>) -> Result<&'c Ue, Cause> {
 
 /// The UE ID of a UE at a part; `None` if it is not there, or the part's name of it is unknown.
 fn ue_id_at(parts: &KpmParts, part: Ranked, ue: &Ue, context: &Context<'_>) -> Option<UeId<'static>> {
-    let node = parts.offer(part)?.node?;
+    let node = parts.node(part)?;
     let of_kind = parts.count_of_kind(part);
     let is_there = || {
         let cell = ue.context().cell;

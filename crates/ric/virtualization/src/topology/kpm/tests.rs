@@ -19,8 +19,10 @@ use ferric::e2ap::{
 };
 use per::{Bits, List, PrintableString, Single};
 
-use super::merge::{Collector, PartReport, read, ue_id_of_cu, value_count};
-use super::offer::{KpmParts, ranked};
+use super::super::offers::{Ranked, ranked};
+use super::super::periods::{Collector, Pending};
+use super::merge::{PartReport, Row, read, ue_id_of_cu, value_count, write};
+use super::offer::KpmParts;
 use super::plan::{Context, Split, split};
 use crate::testing::A;
 
@@ -345,10 +347,10 @@ fn read_of(split: &Split, part: Part, message: &[u8]) -> Result<PartReport, e2sm
 }
 
 /// The UEs and values of a merged report.
-fn merged(pending: super::merge::Pending, split: &Split) -> (Vec<u8>, Vec<(UeId<'static>, Values)>) {
+fn merged(pending: Pending<Vec<Row>>, split: &Split) -> (Vec<u8>, Vec<(UeId<'static>, Values)>) {
     let mut message = Vec::new();
     let detection = e2sm::kpm::Detection::configured(REVISION);
-    let header = pending.write(split, &detection, &mut message).unwrap().unwrap();
+    let header = write(pending, split, &detection, &mut message).unwrap().unwrap();
     let message = IndicationMessage::decode_owned(&message, REVISION).unwrap();
     let IndicationMessageFormats::Format3(format) = message.formats else { panic!("{message:?}") };
     let row = |item: &UeMeasurementReportItem<'static>| {
@@ -368,6 +370,11 @@ fn of_every_ue() -> Split {
     divide(&parts, &action(&parts, &["Thp", "Vol", "Cqi"], Scope::EveryUe(EveryUe::default()), 100)).unwrap()
 }
 
+/// The parts that an action is divided among.
+fn parts_in(split: &Split) -> impl Iterator<Item = Ranked> + Clone {
+    split.parts.iter().map(|part| part.part)
+}
+
 const NONE: MeasurementRecordItem<'static> = MeasurementRecordItem::NoValue;
 
 #[test]
@@ -377,26 +384,26 @@ fn reports_of_parts_are_merged_by_ue() {
     let mut collector = Collector::default();
     let of_du = of_ues(&[(at_du(2), integers(&[20, 22])), (at_du(1), integers(&[10, 12]))]);
     let of_du = read_of(&split, Part::Du(1), &of_du).unwrap();
-    assert!(collector.add(&split, du, b"du", of_du.rows.clone()).is_none());
-    assert!(collector.take_complete(&split, |_| true).is_none(), "the CU-UP has not reported");
+    assert!(collector.add(parts_in(&split), du, b"du", of_du.rows.clone()).is_none());
+    assert!(collector.take_complete(parts_in(&split), |_| true).is_none(), "the CU-UP has not reported");
     let of_cu_up = of_ues(&[(at_cu_up(1), integers(&[11])), (at_cu_up(3), integers(&[31]))]);
     let of_cu_up = read_of(&split, Part::CuUp(1), &of_cu_up).unwrap();
-    assert!(collector.add(&split, cu_up, b"up", of_cu_up.rows).is_none());
-    let (header, rows) = merged(collector.take_complete(&split, |_| true).unwrap(), &split);
+    assert!(collector.add(parts_in(&split), cu_up, b"up", of_cu_up.rows).is_none());
+    let (header, rows) = merged(collector.take_complete(parts_in(&split), |_| true).unwrap(), &split);
     assert_eq!(header, b"up");
     let [of_3] = [vec![NONE, MeasurementRecordItem::Integer(31), NONE]];
     let of_2 = vec![MeasurementRecordItem::Integer(20), NONE, MeasurementRecordItem::Integer(22)];
     assert_eq!(rows, [(at_cu(1), integers(&[10, 11, 12])), (at_cu(3), of_3), (at_cu(2), of_2)]);
     // the CU-UP is silent for a period: that one ends with the next report of the DU, and the next one is not delayed
-    assert!(collector.add(&split, du, b"1", of_du.rows.clone()).is_none());
-    assert!(collector.take_complete(&split, |_| true).is_none());
-    let late = collector.add(&split, du, b"2", of_du.rows.clone()).expect("the first period");
+    assert!(collector.add(parts_in(&split), du, b"1", of_du.rows.clone()).is_none());
+    assert!(collector.take_complete(parts_in(&split), |_| true).is_none());
+    let late = collector.add(parts_in(&split), du, b"2", of_du.rows.clone()).expect("the first period");
     assert_eq!(merged(late, &split).0, b"1");
-    assert_eq!(merged(collector.take_complete(&split, |_| true).unwrap(), &split).0, b"2");
+    assert_eq!(merged(collector.take_complete(parts_in(&split), |_| true).unwrap(), &split).0, b"2");
     // a part that is lost is not waited for
     let mut collector = Collector::default();
-    collector.add(&split, du, b"1", of_du.rows);
-    let (_, rows) = merged(collector.take_complete(&split, |part| part == du).unwrap(), &split);
+    collector.add(parts_in(&split), du, b"1", of_du.rows);
+    let (_, rows) = merged(collector.take_complete(parts_in(&split), |part| part == du).unwrap(), &split);
     assert_eq!(rows[1], (at_cu(1), vec![MeasurementRecordItem::Integer(10), NONE, MeasurementRecordItem::Integer(12)]));
 }
 
@@ -409,8 +416,8 @@ fn report_that_does_not_fit_has_no_values() {
     let lying = read(&of_ues(&[(at_du(1), integers(&[1, 2, 3])), (at_du(2), integers(&[4]))])).unwrap();
     assert_eq!((lying.mismatches, lying.left_out, lying.rows.len()), (2, 0, 2));
     let mut collector = Collector::default();
-    collector.add(&split, ranked(Part::Du(1)), b"", lying.rows);
-    let (_, rows) = merged(collector.take_complete(&split, |_| false).unwrap(), &split);
+    collector.add(parts_in(&split), ranked(Part::Du(1)), b"", lying.rows);
+    let (_, rows) = merged(collector.take_complete(parts_in(&split), |_| false).unwrap(), &split);
     assert!(rows.iter().all(|(_, values)| *values == [NONE, NONE, NONE]), "{rows:?}");
     // a UE that is repeated, and one that the CU-CP does not know
     let rows = [(at_du(1), integers(&[1, 2])), (at_du(1), integers(&[3, 4])), (at_du(9), integers(&[5, 6]))];
