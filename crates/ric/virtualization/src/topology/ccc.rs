@@ -57,9 +57,8 @@ impl DividedAction for MergedAction {
         Some(PartRequest { event_trigger: of_part.event_trigger.clone(), definition: of_part.definition.clone() })
     }
 
-    fn renew(&mut self, part: Ranked, again: Self) {
-        self.split.parts.retain(|before| before.part != part);
-        self.split.parts.extend(again.split.parts.into_iter().filter(|again| again.part == part));
+    fn renew(&mut self, again: Self) {
+        self.split = again.split;
     }
 }
 

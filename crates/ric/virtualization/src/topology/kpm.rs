@@ -10,7 +10,9 @@
 //! | a UE is repeated by a part | has the first of its rows |
 //! | a UE is unknown to the CU-CP | does not have it |
 //! | several DUs have values of a UE | has those of the first one |
+//! | of UEs that meet conditions, at several DUs | has the sum over all of them, see [`groups`] |
 
+mod groups;
 mod merge;
 mod offer;
 mod plan;
@@ -21,7 +23,7 @@ use e2sm::Arena;
 use e2sm::common::UeId;
 use e2sm::kpm::{EventTriggerDefinition, EventTriggerDefinitionFormats, EveryUe};
 use ferric::agent::RequestKey;
-use ferric::e2::topology::{Part, UeModel, UeName, UeReportConfig, UeSource};
+use ferric::e2::topology::{Part, UeChange, UeModel, UeName, UeRef, UeReportConfig, UeSource};
 use ferric::e2::{Action, Node, NodeId, RequestEvent, SubscriptionId, SubscriptionOrder, SubscriptionSpec, Ticket};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId, RicActionId};
 use ferric::server::IappContext;
@@ -32,9 +34,9 @@ use super::merged::{Divided, DividedAction, Env, Merged, MergedModel, MergedSubs
 use super::offers::Ranked;
 use super::periods::{Collector, Pending};
 use super::ues::SharedCu;
-use merge::{PartReport, Row, ue_id_of_cu};
+use merge::{PartReport, ue_id_of_cu};
 pub(super) use offer::KpmParts;
-use plan::{Context, Split, split};
+use plan::{Context, Split, du_of, split};
 
 /// The service models by which the CU-CP names its UEs, the best first.
 const NAMES: &[UeModel] = &[UeModel::Rrc, UeModel::Rc, UeModel::Kpm];
@@ -48,7 +50,7 @@ struct Kpm;
 #[derive(Debug)]
 struct MergedAction {
     split: Split,
-    collector: Collector<Vec<Row>>,
+    collector: Collector<PartReport>,
 }
 
 impl DividedAction for MergedAction {
@@ -65,12 +67,8 @@ impl DividedAction for MergedAction {
         Some(PartRequest { event_trigger: None, definition })
     }
 
-    fn renew(&mut self, part: Ranked, again: Self) {
-        let again = again.split.parts.into_iter().find(|again| again.part == part);
-        let before = self.split.parts.iter_mut().find(|before| before.part == part);
-        if let (Some(before), Some(again)) = (before, again) {
-            *before = again;
-        }
+    fn renew(&mut self, again: Self) {
+        self.split = again.split;
     }
 }
 
@@ -146,6 +144,22 @@ impl MergedKpm {
         self.handle_names(event) || self.subscriptions.handle_request(event, env)
     }
 
+    /// Asks the DUs to which UEs of lists have moved, as a CU-CP says.
+    fn follow(&mut self, cu: NodeId, changes: &[UeChange], env: &mut Env<'_, '_>) {
+        let ran = env.ric.ran();
+        let place = |change: &UeChange| {
+            let UeChange::Present { names, .. } = change else { return None };
+            let ue = names.iter().find_map(|name| ran.find_ue(cu, name))?;
+            Some((ue.id(), du_of(ran, cu, ue)))
+        };
+        let places: Vec<(UeRef, Option<NodeId>)> = changes.iter().filter_map(place).collect();
+        let has_moved = |action: &MergedAction| {
+            let known = |ue: &UeRef| action.split.ues.get(ue);
+            places.iter().any(|(ue, du)| du.is_some() && known(ue).is_some_and(|before| before != du))
+        };
+        self.subscriptions.renew(has_moved, env);
+    }
+
     fn handle_names(&mut self, event: &RequestEvent) -> bool {
         let (ticket, answer) = match event {
             RequestEvent::Subscribed { ticket, subscription, .. } => (ticket, Ok(*subscription)),
@@ -178,7 +192,10 @@ impl MergedKpm {
             return self.subscriptions.report((node, subscription, action), (header, message), arena, env);
         };
         match names.source.read(message, arena) {
-            Ok(changes) => changes.iter().for_each(|change| env.ric.apply_ue(node, change)),
+            Ok(changes) => {
+                changes.iter().for_each(|change| env.ric.apply_ue(node, change));
+                self.follow(node, &changes, env);
+            }
             Err(error) if env.ric.allows_line(node) => {
                 warn!("cannot decode the names of UEs of a CU-CP: {error}");
             }
@@ -250,12 +267,13 @@ impl MergedModel for Kpm {
         };
         let read = merge::read(&merged.split, part_action, &detection, message, arena, translate);
         let config = &env.stations[of.station].config;
-        let PartReport { rows, mismatches, left_out } = read.unwrap_or_else(|error| {
+        let report = read.unwrap_or_else(|error| {
             if env.ric.allows_line(node) {
                 warn!(station = %config, part = ?part.1, "cannot decode a report of measurements: {error}");
             }
             PartReport::default()
         });
+        let PartReport { mismatches, left_out, .. } = report;
         if mismatches > 0 && env.ric.allows_line(node) {
             warn!(station = %config, part = ?part.1, mismatches, "records of a part do not fit its measurements: they have no values");
         }
@@ -263,7 +281,7 @@ impl MergedModel for Kpm {
             debug!(station = %config, part = ?part.1, left_out, "UEs that the CU-CP does not know are not reported");
         }
         let parts = merged.split.parts.iter().map(|part| part.part);
-        if let Some(before) = merged.collector.add(parts, part, header, rows) {
+        if let Some(before) = merged.collector.add(parts, part, header, report) {
             send(of, at, before, env);
         }
     }
@@ -279,7 +297,7 @@ impl MergedModel for Kpm {
 }
 
 /// Sends the report of a period.
-fn send(of: &Merged<MergedAction>, at: usize, pending: Pending<Vec<Row>>, env: &mut Env<'_, '_>) {
+fn send(of: &Merged<MergedAction>, at: usize, pending: Pending<PartReport>, env: &mut Env<'_, '_>) {
     let split = &of.actions[at].split;
     let station = &env.stations[of.station];
     let Some(detection) = station.kpm.detection() else { return };

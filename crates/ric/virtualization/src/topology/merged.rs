@@ -45,8 +45,8 @@ pub(super) trait DividedAction {
     /// What a part is asked for.
     fn request(&self, part: Ranked) -> Option<PartRequest>;
 
-    /// Takes over what a part is asked for from the same action, divided again.
-    fn renew(&mut self, part: Ranked, again: Self);
+    /// Takes over what the parts are asked for from the same action, divided again.
+    fn renew(&mut self, again: Self);
 }
 
 /// What a part is asked for.
@@ -175,8 +175,7 @@ impl<M: MergedModel> MergedSubscriptions<M> {
         let subscribed = divided.and_then(|Divided { actions, refused }| {
             let parts = BTreeMap::new();
             let mut merged = Merged { station, function, key, actions, is_answered: false, spec, refused, parts };
-            let wanted = merged.wanted();
-            wanted.into_iter().for_each(|part| merged.ask::<M>(part, env));
+            merged.wanted().into_iter().for_each(|part| merged.ask::<M>(part, env));
             if merged.parts.is_empty() { Err(UNAVAILABLE) } else { Ok(merged) }
         });
         match subscribed {
@@ -209,7 +208,27 @@ impl<M: MergedModel> MergedSubscriptions<M> {
 
     /// Subscribes to the parts that have come back: to what they have of each subscription now.
     pub fn refresh(&mut self, env: &mut Env<'_, '_>) {
-        self.all.iter_mut().for_each(|merged| merged.take_back::<M>(env));
+        for merged in &mut self.all {
+            let station = &env.stations[merged.station];
+            let is_back = |part: &Ranked| !merged.parts.contains_key(part) && M::target(station, *part).is_some();
+            if merged.wanted().iter().any(is_back) {
+                merged.renew::<M>(&mut self.abandoned, env);
+            }
+        }
+        self.index();
+    }
+
+    /// Divides subscriptions again, of which `is_changed` selects an action: parts that are asked for something else now are
+    /// subscribed to again.
+    pub fn renew(&mut self, is_changed: impl Fn(&M::Action) -> bool, env: &mut Env<'_, '_>) {
+        let mut is_any = false;
+        for merged in self.all.iter_mut().filter(|merged| merged.actions.iter().any(&is_changed)) {
+            merged.renew::<M>(&mut self.abandoned, env);
+            is_any = true;
+        }
+        if is_any {
+            self.index();
+        }
     }
 
     /// Reports without a lost node.
@@ -327,12 +346,16 @@ impl<A: DividedAction> Merged<A> {
         self.actions.iter().flat_map(DividedAction::parts).collect()
     }
 
+    /// What a part is asked for; nothing if it has nothing of the subscription.
+    fn requests(&self, part: Ranked) -> Vec<(RicActionId, PartRequest)> {
+        self.actions.iter().filter_map(|action| Some((action.id(), action.request(part)?))).collect()
+    }
+
     /// Subscribes to a part; if it refuses at once, it has no values.
     fn ask<M: MergedModel<Action = A>>(&mut self, part: Ranked, env: &mut Env<'_, '_>) {
         let station = &env.stations[self.station];
         let Some((node, function)) = M::target(station, part) else { return };
-        let asked = self.actions.iter().filter_map(|action| Some((action.id(), action.request(part)?)));
-        let asked: Vec<_> = asked.collect();
+        let asked = self.requests(part);
         let own_trigger = asked.iter().find_map(|(_, request)| request.event_trigger.clone());
         let event_trigger = own_trigger.unwrap_or_else(|| self.spec.event_trigger.clone());
         let of_part = |(id, request): &(RicActionId, PartRequest)| {
@@ -353,19 +376,30 @@ impl<A: DividedAction> Merged<A> {
         }
     }
 
-    /// Subscribes to the parts that have come back: to what they have of the subscription now.
-    fn take_back<M: MergedModel<Action = A>>(&mut self, env: &mut Env<'_, '_>) {
-        let mut back = self.wanted();
-        back.retain(|part| !self.parts.contains_key(part) && M::target(&env.stations[self.station], *part).is_some());
-        for part in back {
-            let again = M::divide(self.station, &self.spec, env).map_or(Vec::new(), |divided| divided.actions);
-            for again in again.into_iter().filter(|again| again.request(part).is_some()) {
-                if let Some(action) = self.actions.iter_mut().find(|action| action.id() == again.id()) {
-                    action.renew(part, again);
-                }
+    /// Divides the subscription again, and subscribes to the parts that have come back, or are asked for something else now. An action
+    /// that cannot be divided any more stays as it is.
+    fn renew<M: MergedModel<Action = A>>(&mut self, abandoned: &mut BTreeSet<Ticket>, env: &mut Env<'_, '_>) {
+        let Ok(divided) = M::divide(self.station, &self.spec, env) else { return };
+        for again in divided.actions {
+            if let Some(action) = self.actions.iter_mut().find(|action| action.id() == again.id()) {
+                action.renew(again);
             }
-            self.ask::<M>(part, env);
         }
+        let mut parts = self.wanted();
+        parts.extend(self.parts.keys());
+        for part in parts {
+            let requests = self.requests(part);
+            if self.parts.get(&part).is_some_and(|known| known.asked == requests) {
+                continue;
+            }
+            if let Some(before) = self.parts.remove(&part) {
+                before.end(abandoned, env.ric);
+            }
+            if !requests.is_empty() {
+                self.ask::<M>(part, env);
+            }
+        }
+        self.progress::<M>(env);
     }
 
     /// Answers the controller once all parts have answered. An action is admitted if all its parts admit it. Returns whether the

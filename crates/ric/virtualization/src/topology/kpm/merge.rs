@@ -14,6 +14,7 @@ use ferric::e2::topology::{RanDatabase, Ue, UeName, UeRef};
 use per::{IntoOwned, List, Memo};
 
 use super::super::periods::Pending;
+use super::groups::{self, Matched};
 use super::plan::{PartAction, Split, Subject};
 
 /// The number of values of a measurement with these labels: a range of bins has one for each.
@@ -57,14 +58,16 @@ pub(super) struct Row {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Record {
     /// Of the measurements of the part, in order.
-    values: Vec<MeasurementRecordItem<'static>>,
-    is_incomplete: bool,
+    pub values: Vec<MeasurementRecordItem<'static>>,
+    pub is_incomplete: bool,
 }
 
 /// What a report contains.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PartReport {
     pub rows: Vec<Row>,
+    /// In reports of groups, the UEs for each measurement of the part.
+    pub matched: Vec<Matched>,
     /// Records whose number of values is not that of their measurements: they have no values.
     pub mismatches: usize,
     /// UEs that are left out: of another base station, unknown to the CU-CP, or repeated.
@@ -84,6 +87,9 @@ pub(super) fn read(
     mut translate: impl FnMut(&UeId<'_>) -> Option<(UeRef, UeId<'static>)>,
 ) -> Result<PartReport, Error> {
     let message = IndicationMessage::decode_in(message, detection.revision, detection.wire, arena)?;
+    if let (IndicationMessageFormats::Format2(report), Subject::Groups) = (&message.formats, split.subject) {
+        return Ok(groups::read(split, part, report, translate));
+    }
     let mut read = PartReport::default();
     let mut seen = BTreeSet::new();
     let mut add = |ue_id: Option<&UeId<'_>>, report: &IndicationMessageFormat1<'_>, read: &mut PartReport| {
@@ -171,11 +177,14 @@ fn records(
 /// # Errors
 /// The message cannot be encoded.
 pub(super) fn write(
-    pending: Pending<Vec<Row>>,
+    pending: Pending<PartReport>,
     split: &Split,
     detection: &Detection,
     out: &mut Vec<u8>,
 ) -> Result<Option<Vec<u8>>, Error> {
+    if split.subject == Subject::Groups {
+        return groups::write(pending, split, detection, out);
+    }
     let mut starts = Vec::with_capacity(split.widths.len());
     let total = split.widths.iter().fold(0, |start, width| {
         starts.push(start);
@@ -183,9 +192,9 @@ pub(super) fn write(
     });
     let mut subjects: Vec<(Option<UeId<'static>>, Vec<Record>)> = Vec::new();
     let mut places = BTreeMap::new();
-    for (part, rows) in pending.reports {
+    for (part, report) in pending.reports {
         let Some(action) = split.part(part) else { continue };
-        for Row { ue, records } in rows {
+        for Row { ue, records } in report.rows {
             let key = ue.as_ref().map(|(ue, _)| *ue);
             let at = *places.entry(key).or_insert_with(|| {
                 subjects.push((ue.map(|(_, ue_id)| ue_id), Vec::new()));

@@ -16,8 +16,6 @@ use per::List;
 use super::super::offers::{Offer, Offers, Ranked, ranked};
 use crate::node::Offered;
 
-/// The action definition format of style 3, whose values are sums over UEs: of several parts there is no such sum.
-const CONDITION_FORMAT: i64 = 3;
 /// The formats of action definitions.
 const FORMATS: usize = 5;
 
@@ -182,7 +180,7 @@ fn merged<'o>(
         for style in decoded.ric_report_style_list.iter().flatten() {
             let format = style.ric_action_format_type.0;
             let is_left_out = format == 1 && offer.content.style(1).is_none();
-            if format == CONDITION_FORMAT || is_left_out {
+            if is_left_out {
                 continue;
             }
             let is_other = |known: &RicReportStyleItem<'_>| known.ric_report_style_type == style.ric_report_style_type;
