@@ -26,6 +26,7 @@ use per::{IntoOwned, List};
 use crate::node::NodeState;
 use crate::reports::Content;
 use labels::{Combination, Labels};
+pub(crate) use labels::{is_sum, sum};
 
 mod labels;
 

@@ -2,7 +2,8 @@
 //! base station towards another controller; or one CU with n DUs is n base stations.
 //!
 //! The app is an agent towards that controller. Each RAN function of a base station is one of a part, to which requests are passed on,
-//! so a control goes to the part that has the function. KPM is one function with the measurements of all parts.
+//! so a control goes to the part that has the function. KPM is one function with the measurements of all parts, and CCC
+//! one with their configuration structures.
 //!
 //! | a base station with | has the functions of |
 //! |---|---|
@@ -12,11 +13,16 @@
 
 mod actions;
 mod app;
+mod ccc;
+mod controls;
 mod exposed;
 mod file;
 mod function;
 mod inserts;
 mod kpm;
+mod merged;
+mod offers;
+mod periods;
 mod station;
 mod ues;
 mod view;

@@ -51,8 +51,18 @@ const SUMS: [&str; 15] = [
     "TB.",
 ];
 
-fn is_sum(name: &str) -> bool {
+/// Whether a measurement is a sum over UEs.
+pub(crate) fn is_sum(name: &str) -> bool {
     SUMS.iter().any(|sum| *sum == name || sum.ends_with('.') && name.starts_with(sum))
+}
+
+/// The sum of the values of several parts of a base station; no value if there are none.
+pub(crate) fn sum<'a>(values: &[MeasurementRecordItem<'a>]) -> MeasurementRecordItem<'a> {
+    match values {
+        [] => MeasurementRecordItem::NoValue,
+        [only] => only.clone(),
+        values => Combination::Sum(values.len()).value(values),
+    }
 }
 
 /// Of which values of the base station a value of a tenant is made.

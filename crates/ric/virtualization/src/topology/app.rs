@@ -6,23 +6,24 @@ use std::time::Duration;
 use e2sm::common::UeId;
 use e2sm::rrc::{self, EventTriggerDefinition};
 use e2sm::{Arena, RecordMap};
-use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, ControllerId, RequestKey, SendAgentLoop};
+use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, RequestKey, SendAgentLoop};
 use ferric::e2::{
-    Action, ControlOutcome, ControlRequest, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent,
-    SubscribeError, SubscriptionSpec, Ticket,
+    Action, ControlOutcome, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
+    SubscriptionSpec,
 };
-use ferric::e2ap::{
-    Cause, CauseRicRequest, RanFunctionId, RicActionId, RicActionType, RicIndicationType, RicRequestId,
-};
+use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId, RicActionId, RicActionType, RicIndicationType};
 use ferric::link;
 use ferric::server::{Iapp, IappContext, IappEvent, Server};
 use per::Gather;
 use tracing::{info, warn};
 
 use super::actions;
+use super::ccc::Ccc;
+use super::controls::Controls;
 use super::exposed::{Exposed, Station, expose, shared_cu};
 use super::file::Topology;
-use super::kpm::{Env, MergedKpm};
+use super::kpm::MergedKpm;
+use super::merged::{Env, MergedSubscriptions};
 use super::station::{Command, CommandKind};
 use super::ues::SharedCu;
 use super::view::View;
@@ -58,25 +59,13 @@ pub fn add_to(server: &mut Server, topology: Topology, links: link::Config) -> R
         cus: HashMap::new(),
         subscriptions: Subscriptions::default(),
         kpm: MergedKpm::default(),
-        controls: HashMap::new(),
-        tickets: HashMap::new(),
-        next_control: 0,
+        ccc: MergedSubscriptions::default(),
+        controls: Controls::default(),
         map: RecordMap::default(),
         arena: Arena::new(),
         written: Vec::new(),
     }));
     Ok(())
-}
-
-/// A control that is not answered yet.
-struct PendingControl {
-    station: usize,
-    function: RanFunctionId,
-    of: (ControllerId, RicRequestId),
-    /// The parts that have not answered.
-    left: usize,
-    /// The answer so far: a failure of one part is one of the control.
-    result: Result<Option<Vec<u8>>, ControlFailure>,
 }
 
 pub(super) struct TopologyApp {
@@ -88,16 +77,15 @@ pub(super) struct TopologyApp {
     alarm: Alarm,
     pub(super) stations: Vec<Station>,
     /// The nodes that are parts of base stations.
-    nodes: HashMap<NodeId, Node>,
+    pub(super) nodes: HashMap<NodeId, Node>,
     /// The CU-CPs of several base stations.
     pub(super) cus: HashMap<NodeId, SharedCu>,
     pub(super) subscriptions: Subscriptions,
     /// The subscriptions to merged functions of KPM.
     kpm: MergedKpm,
-    controls: HashMap<u64, PendingControl>,
-    /// The control that each control of a part belongs to, and the part.
-    tickets: HashMap<Ticket, (u64, NodeId)>,
-    next_control: u64,
+    /// The subscriptions to merged functions of CCC.
+    ccc: MergedSubscriptions<Ccc>,
+    pub(super) controls: Controls,
     map: RecordMap,
     arena: Arena,
     /// The part of a report that a base station has.
@@ -152,6 +140,7 @@ impl TopologyApp {
                     CommandKind::Unsubscribe(key) => {
                         let Some(node) = self.stations[at].function(function).map(|of| of.node) else { continue };
                         self.kpm.remove(at, |known| known == key, ric);
+                        self.ccc.remove(at, |known| known == key, ric);
                         self.subscriptions.remove(node, |known| known.tenant == at && known.key == key, ric);
                     }
                     CommandKind::Control(controller, request) => self.control(at, function, controller, &request, ric),
@@ -159,6 +148,7 @@ impl TopologyApp {
                         let is_gone = |known: &Subscriber| known.tenant == at && known.key.controller == controller;
                         let Some(node) = self.stations[at].function(function).map(|of| of.node) else { continue };
                         self.kpm.remove(at, |known| known.controller == controller, ric);
+                        self.ccc.remove(at, |known| known.controller == controller, ric);
                         self.subscriptions.remove(node, is_gone, ric);
                     }
                 }
@@ -181,8 +171,10 @@ impl TopologyApp {
         else {
             return;
         };
-        if view == View::Kpm {
-            return self.with_kpm(ric, |kpm, env| kpm.subscribe((at, function), key, spec, env));
+        match view {
+            View::Kpm => return self.with_merged(ric, |kpm, _, env| kpm.subscribe((at, function), key, spec, env)),
+            View::Ccc => return self.with_merged(ric, |_, ccc, env| ccc.subscribe((at, function), key, spec, env)),
+            _ => {}
         }
         let mut asked = TenantView::Plain;
         if let View::OwnUes(detection) = view {
@@ -226,76 +218,6 @@ impl TopologyApp {
         }
     }
 
-    fn control(
-        &mut self,
-        at: usize,
-        function: RanFunctionId,
-        controller: ControllerId,
-        request: &ControlRequest,
-        ric: &mut IappContext<'_>,
-    ) {
-        let station = &mut self.stations[at];
-        let of = (controller, request.request_id);
-        let cu = shared_cu(station).and_then(|node| self.cus.get(&node));
-        let mut sent = Vec::new();
-        let failure = match station.route(function, request, ric.ran()) {
-            Ok(parts) => {
-                let parts = parts.into_iter().map(|part| (part.node, part.of_part.id, part.view));
-                let parts: Vec<_> = parts.collect();
-                let result = parts.into_iter().try_for_each(|(node, of_part, view)| {
-                    let part = self.nodes.get(&node).map(|node| node.global_id);
-                    let part = part.ok_or(Cause::RicRequest(CauseRicRequest::ControlFailedToExecute))?;
-                    let (header, message) = view.control(request, &part, cu, at, &station.inserts)?;
-                    let ticket = match &request.call_process_id {
-                        None => ric.control(node, of_part, &header, &message),
-                        Some(process) => ric.answer_insert(node, of_part, process, &header, &message),
-                    };
-                    let ticket = ticket.map_err(|misuse| {
-                        if ric.allows_line(node) {
-                            warn!(
-                                station = %station.config,
-                                function = function.0,
-                                "a control of the controller is refused: cannot pass it on: {misuse}"
-                            );
-                        }
-                        Cause::RicRequest(CauseRicRequest::ControlFailedToExecute)
-                    })?;
-                    sent.push((ticket, node));
-                    Ok::<(), ControlFailure>(())
-                });
-                result.err()
-            }
-            Err(failure) => Some(failure),
-        };
-        if let (None, Some(process)) = (&failure, &request.call_process_id) {
-            station.inserts.remove(process);
-        }
-        let result = failure.map_or(Ok(None), Err);
-        if sent.is_empty() {
-            let nowhere = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
-            return station.answer(function, of, result.and(Err(nowhere.into())));
-        }
-        self.next_control += 1;
-        let number = self.next_control;
-        self.controls.insert(number, PendingControl { station: at, function, of, left: sent.len(), result });
-        self.tickets.extend(sent.into_iter().map(|(ticket, node)| (ticket, (number, node))));
-    }
-
-    /// Records the answer of a part to its part of a control.
-    fn answered(&mut self, ticket: Ticket, answer: Result<Option<Vec<u8>>, ControlFailure>) {
-        let Some((number, _)) = self.tickets.remove(&ticket) else { return };
-        let Some(control) = self.controls.get_mut(&number) else { return };
-        control.left -= 1;
-        if control.result.is_ok() {
-            control.result = answer;
-        }
-        if control.left == 0
-            && let Some(PendingControl { station, function, of, result, .. }) = self.controls.remove(&number)
-        {
-            self.stations[station].answer(function, of, result);
-        }
-    }
-
     /// Adds a node, or takes over its changes.
     fn node_up(&mut self, node: &Node, ric: &mut IappContext<'_>) {
         let mut is_part = false;
@@ -317,13 +239,12 @@ impl TopologyApp {
             return;
         }
         self.subscriptions.forget_node(id);
-        self.with_kpm(ric, |kpm, env| kpm.node_lost(id, env));
+        self.with_merged(ric, |kpm, ccc, env| {
+            kpm.node_lost(id, env);
+            ccc.node_lost(id, env);
+        });
         self.cus.remove(&id);
-        let lost = self.tickets.iter().filter(|(_, (_, node))| *node == id).map(|(ticket, _)| *ticket);
-        for ticket in lost.collect::<Vec<_>>() {
-            let cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
-            self.answered(ticket, Err(cause.into()));
-        }
+        self.fail_controls_of(id);
         for station in &mut self.stations {
             station.parts.retain(|_, node| *node != id);
         }
@@ -336,14 +257,15 @@ impl TopologyApp {
         for at in 0..self.stations.len() {
             let station = &mut self.stations[at];
             let mut wanted = Vec::new();
-            let before = station.kpm.merged().map(|(_, _, _, definition)| definition.to_vec());
-            station.update_kpm(&self.nodes);
+            let (kpm, ccc) = (station.kpm.definition().to_vec(), station.ccc.definition().to_vec());
+            station.update_merged(&self.nodes);
             if station.is_whole() {
                 wanted.extend(station.merged_kpm());
+                wanted.extend(station.merged_ccc());
                 for (part, node) in station.parts.clone() {
                     let Some(node) = self.nodes.get(&node) else { continue };
                     for function in &node.functions {
-                        if station.kpm.has(part, function.id) {
+                        if station.kpm.has(part, function.id) || station.ccc.has(part, function.id) {
                             continue;
                         }
                         let shares_cu = station.config.shares_cu();
@@ -372,9 +294,12 @@ impl TopologyApp {
                 );
                 wanted.truncate(MAX_FUNCTIONS);
             }
-            // the function that replaces it has no subscriptions
-            if before != station.kpm.merged().map(|(_, _, _, definition)| definition.to_vec()) {
+            // the function that replaces another one has no subscriptions
+            if kpm != station.kpm.definition() {
                 self.kpm.remove(at, |_| true, ric);
+            }
+            if ccc != station.ccc.definition() {
+                self.ccc.remove(at, |_| true, ric);
             }
             let was_exposed = station.handle.is_some();
             expose(station, wanted, &self.nodes, &mut self.agents, (&self.topology, self.instance));
@@ -384,14 +309,20 @@ impl TopologyApp {
             }
         }
         self.observe_cus(ric);
-        let Self { kpm, stations, agents, cus, nodes, .. } = self;
-        kpm.refresh(nodes, &mut Env { stations, agents, cus, ric });
+        let Self { kpm, ccc, stations, agents, cus, nodes, .. } = self;
+        let env = &mut Env { stations, agents, cus, ric };
+        kpm.refresh(nodes, env);
+        ccc.refresh(env);
         ric.call_after_reading();
     }
 
-    fn with_kpm<T>(&mut self, ric: &mut IappContext<'_>, act: impl FnOnce(&mut MergedKpm, &mut Env<'_, '_>) -> T) -> T {
-        let Self { kpm, stations, agents, cus, .. } = self;
-        act(kpm, &mut Env { stations, agents, cus, ric })
+    fn with_merged<T>(
+        &mut self,
+        ric: &mut IappContext<'_>,
+        act: impl FnOnce(&mut MergedKpm, &mut MergedSubscriptions<Ccc>, &mut Env<'_, '_>) -> T,
+    ) -> T {
+        let Self { kpm, ccc, stations, agents, cus, .. } = self;
+        act(kpm, ccc, &mut Env { stations, agents, cus, ric })
     }
 
     /// Reads which cells the DUs of base stations with a shared CU have.
@@ -470,9 +401,9 @@ impl TopologyApp {
                 }
             };
         self.arena.reset();
-        let Self { kpm, stations, agents, cus, arena, .. } = self;
-        let env = &mut Env { stations, agents, cus, ric };
-        if kpm.report((node, indication.subscription, action), header, message, arena, env) {
+        let Self { kpm, ccc, stations, agents, cus, arena, .. } = self;
+        let (env, of) = (&mut Env { stations, agents, cus, ric }, (node, indication.subscription, action));
+        if kpm.report(of, (header, message), arena, env) || ccc.report(of, (header, message), arena, env) {
             return ric.call_after_reading();
         }
         let Some(subscription) = self.subscriptions.get(indication.subscription) else { return };
@@ -526,7 +457,7 @@ impl TopologyApp {
     }
 
     fn handle_request(&mut self, event: &RequestEvent, ric: &mut IappContext<'_>) {
-        if self.with_kpm(ric, |kpm, env| kpm.handle_request(event, env)) {
+        if self.with_merged(ric, |kpm, ccc, env| kpm.handle_request(event, env) || ccc.handle_request(event, env)) {
             return ric.call_after_reading();
         }
         match event {

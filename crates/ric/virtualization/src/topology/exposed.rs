@@ -14,6 +14,7 @@ use per::List;
 use tracing::warn;
 
 use super::actions;
+use super::ccc::CccParts;
 use super::file::{ExposedStation, Topology};
 use super::function::PartFunction;
 use super::kpm::KpmParts;
@@ -46,6 +47,12 @@ impl Exposed {
     }
 }
 
+/// A function of a part with the definition of all parts.
+fn of_all(function: &ferric::e2::RanFunction, definition: &[u8]) -> Function {
+    let definition = definition.to_vec();
+    Function { id: function.id, revision: function.revision, definition, oid: function.oid.to_string() }
+}
+
 /// A base station that is exposed.
 pub(super) struct Station {
     pub config: ExposedStation,
@@ -57,6 +64,8 @@ pub(super) struct Station {
     ids: BTreeMap<(Part, RanFunctionId), RanFunctionId>,
     /// The KPM functions that are one.
     pub kpm: KpmParts,
+    /// The CCC functions that are one.
+    pub ccc: CccParts,
     /// The procedures of UEs that a shared CU has suspended for the controller.
     pub inserts: PendingInserts,
     pub shared: SharedStation,
@@ -72,6 +81,7 @@ impl Station {
             functions: Vec::new(),
             ids: BTreeMap::new(),
             kpm: KpmParts::default(),
+            ccc: CccParts::default(),
             inserts: PendingInserts::default(),
             shared: SharedStation::default(),
             has_outgoing: false,
@@ -101,32 +111,44 @@ impl Station {
         }
     }
 
-    /// Takes over the KPM functions of the parts.
-    pub fn update_kpm(&mut self, nodes: &HashMap<NodeId, Node>) {
+    /// Takes over the functions of the parts that are merged.
+    pub fn update_merged(&mut self, nodes: &HashMap<NodeId, Node>) {
         if !self.is_whole() || !self.config.is_split() {
-            return self.kpm.clear();
+            self.kpm.clear();
+            return self.ccc.clear();
         }
         let parts = self.parts.iter().filter_map(|(part, node)| Some((*part, nodes.get(node)?)));
         let functions =
             parts.flat_map(|(part, node)| node.functions.iter().map(move |function| (part, node.id, function)));
-        if let Err(error) = self.kpm.update(functions, self.config.shares_cu()) {
+        let shares_cu = self.config.shares_cu();
+        if let Err(error) = self.kpm.update(functions.clone(), shares_cu) {
             warn!(station = %self.config, "cannot merge the KPM functions of the parts: {error}");
             self.kpm.clear();
+        }
+        if let Err(error) = self.ccc.update(functions, shares_cu) {
+            warn!(station = %self.config, "cannot merge the CCC functions of the parts: {error}");
+            self.ccc.clear();
         }
     }
 
     /// The KPM function of all parts.
     pub fn merged_kpm(&mut self) -> Option<Exposed> {
-        let cu = self.parts.get(&Part::Control).copied()?;
         let (_, part, function, definition) = self.kpm.merged()?;
-        let of_part = Function {
-            id: function.id,
-            revision: function.revision,
-            definition: definition.to_vec(),
-            oid: function.oid.to_string(),
-        };
+        let of_part = of_all(function, definition);
+        self.merged(part, of_part, View::Kpm)
+    }
+
+    /// The CCC function of all parts.
+    pub fn merged_ccc(&mut self) -> Option<Exposed> {
+        let (part, function, definition) = self.ccc.merged()?;
+        let of_part = of_all(function, definition);
+        self.merged(part, of_part, View::Ccc)
+    }
+
+    fn merged(&mut self, part: Part, of_part: Function, view: View) -> Option<Exposed> {
+        let node = self.parts.get(&Part::Control).copied()?;
         let id = self.id_of(part, of_part.id)?;
-        Some(Exposed { id, part, node: cu, of_part, view: View::Kpm, actions: Vec::new() })
+        Some(Exposed { id, part, node, of_part, view, actions: Vec::new() })
     }
 
     /// The functions of the parts that a control is for: one, or that of each DU if it concerns no particular UE.
@@ -199,8 +221,12 @@ impl Station {
         self.functions.iter().find(|function| function.id == id)
     }
 
+    /// A function of a part that is none of the merged ones.
     pub fn function_of(&self, node: NodeId, of_part: RanFunctionId) -> Option<&Exposed> {
-        self.functions.iter().find(|function| function.node == node && function.of_part.id == of_part)
+        let is_single = |function: &Exposed| !matches!(function.view, View::Kpm | View::Ccc);
+        let is_it =
+            |function: &&Exposed| function.node == node && function.of_part.id == of_part && is_single(function);
+        self.functions.iter().find(is_it)
     }
 
     pub fn send(&mut self, function: RanFunctionId, outgoing: Outgoing) {

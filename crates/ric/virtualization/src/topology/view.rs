@@ -22,6 +22,8 @@ pub(super) enum View {
     Rc(rc::Detection),
     /// The measurements of all parts.
     Kpm,
+    /// The configuration structures of all parts.
+    Ccc,
     /// Of a CU of several base stations: reports, inserts and controls of its UEs.
     OwnUes(rc::Detection),
     /// The events of its UEs.
@@ -81,7 +83,7 @@ impl View {
         match self {
             View::All | View::Rc(_) => Ok(Content::Unchanged),
             // merged elsewhere
-            View::Kpm => Ok(Content::Nothing),
+            View::Kpm | View::Ccc => Ok(Content::Nothing),
             View::OwnUes(detection) => {
                 let TenantView::Rc(asked) = asked else { return Ok(Content::Nothing) };
                 let report = IndicationMessage::decode_in(message, detection.revision, detection.wire, arena)?;

@@ -13,7 +13,8 @@ use ferric::e2::NodeId;
 use ferric::e2::topology::{RanDatabase, Ue, UeName, UeRef};
 use per::{IntoOwned, List, Memo};
 
-use super::offer::Ranked;
+use super::super::periods::Pending;
+use super::groups::{self, Matched};
 use super::plan::{PartAction, Split, Subject};
 
 /// The number of values of a measurement with these labels: a range of bins has one for each.
@@ -57,14 +58,16 @@ pub(super) struct Row {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Record {
     /// Of the measurements of the part, in order.
-    values: Vec<MeasurementRecordItem<'static>>,
-    is_incomplete: bool,
+    pub values: Vec<MeasurementRecordItem<'static>>,
+    pub is_incomplete: bool,
 }
 
 /// What a report contains.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PartReport {
     pub rows: Vec<Row>,
+    /// In reports of groups, the UEs for each measurement of the part.
+    pub matched: Vec<Matched>,
     /// Records whose number of values is not that of their measurements: they have no values.
     pub mismatches: usize,
     /// UEs that are left out: of another base station, unknown to the CU-CP, or repeated.
@@ -84,6 +87,9 @@ pub(super) fn read(
     mut translate: impl FnMut(&UeId<'_>) -> Option<(UeRef, UeId<'static>)>,
 ) -> Result<PartReport, Error> {
     let message = IndicationMessage::decode_in(message, detection.revision, detection.wire, arena)?;
+    if let (IndicationMessageFormats::Format2(report), Subject::Groups) = (&message.formats, split.subject) {
+        return Ok(groups::read(split, part, report, translate));
+    }
     let mut read = PartReport::default();
     let mut seen = BTreeSet::new();
     let mut add = |ue_id: Option<&UeId<'_>>, report: &IndicationMessageFormat1<'_>, read: &mut PartReport| {
@@ -166,118 +172,81 @@ fn records(
     report.meas_data.iter().take(split.records).map(record).collect()
 }
 
-/// Collects the reports of each period.
-#[derive(Debug, Default)]
-pub(super) struct Collector {
-    pending: Pending,
-    /// The parts that have not reported in the last period: they are not waited for.
-    silent: BTreeSet<Ranked>,
-}
-
-impl Collector {
-    /// Adds the report of a part. If the part has already reported in this period, that ends it, and its reports are returned.
-    pub fn add(&mut self, split: &Split, part: Ranked, header: &[u8], rows: Vec<Row>) -> Option<Pending> {
-        let before = self.pending.rows.contains_key(&part).then(|| self.take(split));
-        if self.pending.header.as_ref().is_none_or(|(of, _)| part < *of) {
-            self.pending.header = Some((part, header.to_vec()));
-        }
-        self.pending.rows.insert(part, rows);
-        self.silent.remove(&part);
-        before
+/// Writes the report of all parts, and returns its header. `None` if there is nothing to report.
+///
+/// # Errors
+/// The message cannot be encoded.
+pub(super) fn write(
+    pending: Pending<PartReport>,
+    split: &Split,
+    detection: &Detection,
+    out: &mut Vec<u8>,
+) -> Result<Option<Vec<u8>>, Error> {
+    if split.subject == Subject::Groups {
+        return groups::write(pending, split, detection, out);
     }
-
-    /// Returns the reports of the period once no part is waited for; `is_active` says which parts report.
-    pub fn take_complete(&mut self, split: &Split, is_active: impl Fn(Ranked) -> bool) -> Option<Pending> {
-        let rows = &self.pending.rows;
-        let is_waited_for = |part: Ranked| is_active(part) && !self.silent.contains(&part) && !rows.contains_key(&part);
-        let is_complete = !rows.is_empty() && !split.parts.iter().any(|part| is_waited_for(part.part));
-        is_complete.then(|| self.take(split))
-    }
-
-    fn take(&mut self, split: &Split) -> Pending {
-        let pending = std::mem::take(&mut self.pending);
-        self.silent.extend(split.parts.iter().map(|part| part.part).filter(|part| !pending.rows.contains_key(part)));
-        pending
-    }
-}
-
-/// The reports of a period.
-#[derive(Debug, Default)]
-pub(super) struct Pending {
-    /// That of the first part in order.
-    header: Option<(Ranked, Vec<u8>)>,
-    rows: BTreeMap<Ranked, Vec<Row>>,
-}
-
-impl Pending {
-    /// Writes the report of all parts, and returns its header. `None` if there is nothing to report.
-    ///
-    /// # Errors
-    /// The message cannot be encoded.
-    pub fn write(self, split: &Split, detection: &Detection, out: &mut Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
-        let mut starts = Vec::with_capacity(split.widths.len());
-        let total = split.widths.iter().fold(0, |start, width| {
-            starts.push(start);
-            start + width
-        });
-        let mut subjects: Vec<(Option<UeId<'static>>, Vec<Record>)> = Vec::new();
-        let mut places = BTreeMap::new();
-        for (part, rows) in self.rows {
-            let Some(action) = split.part(part) else { continue };
-            for Row { ue, records } in rows {
-                let key = ue.as_ref().map(|(ue, _)| *ue);
-                let at = *places.entry(key).or_insert_with(|| {
-                    subjects.push((ue.map(|(_, ue_id)| ue_id), Vec::new()));
-                    subjects.len() - 1
-                });
-                let merged = &mut subjects[at].1;
-                for (at, record) in records.into_iter().enumerate() {
-                    if merged.len() == at {
-                        let values = vec![MeasurementRecordItem::NoValue; total];
-                        merged.push(Record { values, is_incomplete: false });
-                    }
-                    let into = &mut merged[at];
-                    into.is_incomplete |= record.is_incomplete;
-                    let mut values = record.values.into_iter();
-                    for column in &action.columns {
-                        let start = starts[*column];
-                        let own = values.by_ref().take(split.widths[*column]);
-                        for (place, value) in into.values[start..].iter_mut().zip(own) {
-                            // of several parts of a kind, the first one that has a value
-                            if *place == MeasurementRecordItem::NoValue {
-                                *place = value;
-                            }
+    let mut starts = Vec::with_capacity(split.widths.len());
+    let total = split.widths.iter().fold(0, |start, width| {
+        starts.push(start);
+        start + width
+    });
+    let mut subjects: Vec<(Option<UeId<'static>>, Vec<Record>)> = Vec::new();
+    let mut places = BTreeMap::new();
+    for (part, report) in pending.reports {
+        let Some(action) = split.part(part) else { continue };
+        for Row { ue, records } in report.rows {
+            let key = ue.as_ref().map(|(ue, _)| *ue);
+            let at = *places.entry(key).or_insert_with(|| {
+                subjects.push((ue.map(|(_, ue_id)| ue_id), Vec::new()));
+                subjects.len() - 1
+            });
+            let merged = &mut subjects[at].1;
+            for (at, record) in records.into_iter().enumerate() {
+                if merged.len() == at {
+                    let values = vec![MeasurementRecordItem::NoValue; total];
+                    merged.push(Record { values, is_incomplete: false });
+                }
+                let into = &mut merged[at];
+                into.is_incomplete |= record.is_incomplete;
+                let mut values = record.values.into_iter();
+                for column in &action.columns {
+                    let start = starts[*column];
+                    let own = values.by_ref().take(split.widths[*column]);
+                    for (place, value) in into.values[start..].iter_mut().zip(own) {
+                        // of several parts of a kind, the first one that has a value
+                        if *place == MeasurementRecordItem::NoValue {
+                            *place = value;
                         }
                     }
                 }
             }
         }
-        subjects.retain(|(_, records)| !records.is_empty());
-        let Some((_, header)) = self.header.filter(|_| !subjects.is_empty()) else { return Ok(None) };
-        let report = |records: Vec<Record>| IndicationMessageFormat1 {
-            meas_data: records
-                .into_iter()
-                .map(|record| MeasurementDataItem {
-                    meas_record: record.values.into(),
-                    incomplete_flag: record.is_incomplete.then_some(True),
-                })
-                .collect(),
-            meas_info_list: Some(Memo::from(List::from(&split.items[..]))),
-            granul_period: Some(GranularityPeriod(split.granularity_ms)),
-        };
-        let formats = match split.subject {
-            Subject::Ues => {
-                let items = subjects.into_iter().filter_map(|(ue_id, records)| {
-                    Some(UeMeasurementReportItem { ue_id: ue_id?, meas_report: report(records) })
-                });
-                IndicationMessageFormats::Format3(IndicationMessageFormat3 { ue_meas_report_list: items.collect() })
-            }
-            _ => {
-                let Some((_, records)) = subjects.pop() else { return Ok(None) };
-                IndicationMessageFormats::Format1(report(records))
-            }
-        };
-        IndicationMessage { formats }.encode_in(detection.revision, detection.wire, out)?;
-        Ok(Some(header))
     }
+    subjects.retain(|(_, records)| !records.is_empty());
+    let Some((_, header)) = pending.header.filter(|_| !subjects.is_empty()) else { return Ok(None) };
+    let report = |records: Vec<Record>| IndicationMessageFormat1 {
+        meas_data: records
+            .into_iter()
+            .map(|record| MeasurementDataItem {
+                meas_record: record.values.into(),
+                incomplete_flag: record.is_incomplete.then_some(True),
+            })
+            .collect(),
+        meas_info_list: Some(Memo::from(List::from(&split.items[..]))),
+        granul_period: Some(GranularityPeriod(split.granularity_ms)),
+    };
+    let formats = match split.subject {
+        Subject::Ues => {
+            let items = subjects.into_iter().filter_map(|(ue_id, records)| {
+                Some(UeMeasurementReportItem { ue_id: ue_id?, meas_report: report(records) })
+            });
+            IndicationMessageFormats::Format3(IndicationMessageFormat3 { ue_meas_report_list: items.collect() })
+        }
+        _ => {
+            let Some((_, records)) = subjects.pop() else { return Ok(None) };
+            IndicationMessageFormats::Format1(report(records))
+        }
+    };
+    IndicationMessage { formats }.encode_in(detection.revision, detection.wire, out)?;
+    Ok(Some(header))
 }

@@ -13,32 +13,15 @@ use ferric::e2::{NodeId, RanFunction};
 use ferric::e2ap::RanFunctionId;
 use per::List;
 
+use super::super::offers::{Offer, Offers, Ranked, ranked};
 use crate::node::Offered;
 
-/// The action definition format of style 3, whose values are sums over UEs: of several parts there is no such sum.
-const CONDITION_FORMAT: i64 = 3;
 /// The formats of action definitions.
 const FORMATS: usize = 5;
 
-/// A part in the order in which parts are asked for a measurement.
-pub(super) type Ranked = (u8, Part);
-
-pub(super) fn ranked(part: Part) -> Ranked {
-    let rank = match part {
-        Part::Control => 0,
-        Part::CuUp(_) => 1,
-        Part::Du(_) => 2,
-    };
-    (rank, part)
-}
-
 /// What a part offers.
 #[derive(Debug)]
-pub(super) struct Offer {
-    /// `None` while the part is lost.
-    pub node: Option<NodeId>,
-    pub function: RanFunctionId,
-    definition: Vec<u8>,
+pub(super) struct KpmOffer {
     /// The report style of each action definition format.
     styles: [Option<RicStyleType>; FORMATS],
     /// The measurements of the node and its cells.
@@ -47,24 +30,12 @@ pub(super) struct Offer {
     of_ues: BTreeSet<String>,
 }
 
-impl Offer {
-    fn new(
-        node: NodeId,
-        function: &RanFunction,
-        detection: &Detection,
-        has_node_measurements: bool,
-    ) -> Result<Self, Error> {
+impl KpmOffer {
+    fn new(function: &RanFunction, detection: &Detection, has_node_measurements: bool) -> Result<Self, Error> {
         let arena = Arena::new();
         let decoded =
             RanFunctionDefinition::decode_in(&function.definition, detection.revision, detection.wire, &arena)?;
-        let mut offer = Offer {
-            node: Some(node),
-            function: function.id,
-            definition: function.definition.to_vec(),
-            styles: [None; FORMATS],
-            of_node: BTreeSet::new(),
-            of_ues: BTreeSet::new(),
-        };
+        let mut offer = KpmOffer { styles: [None; FORMATS], of_node: BTreeSet::new(), of_ues: BTreeSet::new() };
         for style in decoded.ric_report_style_list.iter().flatten() {
             let format = style.ric_action_format_type.0;
             let Some(known) = usize::try_from(format - 1).ok().and_then(|at| offer.styles.get_mut(at)) else {
@@ -86,13 +57,12 @@ impl Offer {
     }
 }
 
-/// The KPM functions of the parts of a base station. A part that is lost keeps its place until the base station is lost: the function
-/// towards the controller stays as it is.
+/// The KPM functions of the parts of a base station.
 #[derive(Debug, Default)]
 pub(in super::super) struct KpmParts {
     /// Revision and encoding, which all have, and the function that gives its id, revision and object identifier.
     base: Option<(Detection, Part, RanFunction)>,
-    offers: BTreeMap<Ranked, Offer>,
+    offers: Offers<KpmOffer>,
     /// The names of the measurements that the definition gives a number.
     numbers: BTreeMap<u32, String>,
     definition: Vec<u8>,
@@ -121,26 +91,15 @@ impl KpmParts {
             self.base = Some((*detection, *part, (*function).clone()));
         }
         let Some((base, ..)) = self.base else { return Ok(()) };
-        self.offers.values_mut().for_each(|offer| offer.node = None);
-        let mut is_new = false;
-        for (part, (node, function, detection)) in present {
-            if (detection.revision, detection.wire) != (base.revision, base.wire) {
-                continue;
-            }
-            match self.offers.get_mut(&part) {
-                Some(known) if known.definition == *function.definition && known.function == function.id => {
-                    known.node = Some(node);
-                }
-                _ => {
-                    // what a CU-UP counts as a whole is of all base stations
-                    let has_node_measurements = !(shares_cu && matches!(part.1, Part::CuUp(_)));
-                    self.offers.insert(part, Offer::new(node, function, &base, has_node_measurements)?);
-                    is_new = true;
-                }
-            }
-        }
+        present.retain(|_, (.., detection)| (detection.revision, detection.wire) == (base.revision, base.wire));
+        let present = present.into_iter().map(|(part, (node, function, _))| (part, (node, function))).collect();
+        let is_new = self.offers.update(present, |part, function| {
+            // what a CU-UP counts as a whole is of all base stations
+            let has_node_measurements = !(shares_cu && matches!(part.1, Part::CuUp(_)));
+            KpmOffer::new(function, &base, has_node_measurements)
+        })?;
         if is_new {
-            (self.definition, self.numbers) = merged(&base, self.offers.values())?;
+            (self.definition, self.numbers) = merged(&base, self.offers.iter().map(|(_, offer)| offer))?;
         }
         Ok(())
     }
@@ -155,17 +114,33 @@ impl KpmParts {
         (!self.definition.is_empty()).then_some((*detection, *part, function, &self.definition[..]))
     }
 
+    /// The definition of the merged function; empty if there is none.
+    pub fn definition(&self) -> &[u8] {
+        &self.definition
+    }
+
     /// Whether a function of a part is in the merged one.
     pub fn has(&self, part: Part, function: RanFunctionId) -> bool {
-        !self.definition.is_empty() && self.offers.get(&ranked(part)).is_some_and(|offer| offer.function == function)
+        !self.definition.is_empty() && self.offers.has(part, function)
     }
 
     pub(super) fn detection(&self) -> Option<Detection> {
         self.base.as_ref().map(|(detection, ..)| *detection)
     }
 
-    pub(super) fn offer(&self, part: Ranked) -> Option<&Offer> {
-        self.offers.get(&part)
+    /// What a part offers.
+    pub(super) fn offer(&self, part: Ranked) -> Option<&KpmOffer> {
+        self.offers.get(part).map(|offer| &offer.content)
+    }
+
+    /// The node and the function of a part; `None` while it is lost.
+    pub(super) fn target(&self, part: Ranked) -> Option<(NodeId, RanFunctionId)> {
+        self.offers.target(part)
+    }
+
+    /// The node of a part; `None` while it is lost.
+    pub(super) fn node(&self, part: Ranked) -> Option<NodeId> {
+        self.target(part).map(|(node, _)| node)
     }
 
     /// The name of the measurement that the definition gives this number.
@@ -175,14 +150,15 @@ impl KpmParts {
 
     /// The number of parts of the same kind.
     pub(super) fn count_of_kind(&self, part: Ranked) -> usize {
-        self.offers.keys().filter(|(rank, _)| *rank == part.0).count()
+        self.offers.iter().filter(|((rank, _), _)| *rank == part.0).count()
     }
 
     /// The parts that are asked for a measurement: all of the first kind of part that offers it.
     pub(super) fn offering(&self, name: &str, is_of_node: bool) -> Vec<Ranked> {
-        let names = |offer: &Offer| if is_of_node { offer.of_node.contains(name) } else { offer.of_ues.contains(name) };
-        let mut offering =
-            self.offers.iter().filter(|(_, offer)| names(offer)).map(|(part, _)| *part).collect::<Vec<_>>();
+        let names =
+            |offer: &KpmOffer| if is_of_node { offer.of_node.contains(name) } else { offer.of_ues.contains(name) };
+        let offering = self.offers.iter().filter(|(_, offer)| names(&offer.content)).map(|(part, _)| part);
+        let mut offering: Vec<_> = offering.collect();
         let first = offering.first().map(|(rank, _)| *rank);
         offering.retain(|(rank, _)| Some(*rank) == first);
         offering
@@ -193,7 +169,7 @@ impl KpmParts {
 /// that an earlier part gives another measurement is left out.
 fn merged<'o>(
     detection: &Detection,
-    offers: impl Iterator<Item = &'o Offer>,
+    offers: impl Iterator<Item = &'o Offer<KpmOffer>>,
 ) -> Result<(Vec<u8>, BTreeMap<u32, String>), Error> {
     let arena = Arena::new();
     let mut merged: Option<RanFunctionDefinition<'_>> = None;
@@ -203,8 +179,8 @@ fn merged<'o>(
         let decoded = RanFunctionDefinition::decode_in(&offer.definition, detection.revision, detection.wire, &arena)?;
         for style in decoded.ric_report_style_list.iter().flatten() {
             let format = style.ric_action_format_type.0;
-            let is_left_out = format == 1 && offer.style(1).is_none();
-            if format == CONDITION_FORMAT || is_left_out {
+            let is_left_out = format == 1 && offer.content.style(1).is_none();
+            if is_left_out {
                 continue;
             }
             let is_other = |known: &RicReportStyleItem<'_>| known.ric_report_style_type == style.ric_report_style_type;

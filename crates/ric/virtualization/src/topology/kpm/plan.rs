@@ -6,27 +6,29 @@ use e2sm::Arena;
 use e2sm::common::{Cgi, UeId};
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat4,
-    ActionDefinitionFormat5, ActionDefinitionFormats, MatchingUeCondPerSubItem, MatchingUeidPerSubItem,
-    MeasurementInfoItem, MeasurementType, MeasurementTypeName,
+    ActionDefinitionFormat5, ActionDefinitionFormats, MatchingCondItem, MatchingUeCondPerSubItem,
+    MatchingUeidPerSubItem, MeasurementInfoItem, MeasurementType, MeasurementTypeName,
 };
-use ferric::e2::topology::{Part, RanDatabase, Ue, UeName};
+use ferric::e2::topology::{Part, RanDatabase, Ue, UeName, UeRef};
 use ferric::e2::{Action, NodeId};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicActionType};
 use ids::NrCgi;
 use per::{IntoOwned, List, PrintableString};
 
+use super::super::offers::Ranked;
+use super::groups;
 use super::merge::{ue_id_of_cu, value_count};
-use super::offer::{KpmParts, Ranked};
+use super::offer::KpmParts;
 
 /// The maximum number of values of a report of one UE, or of the node.
 const MAX_VALUES: usize = 65_536;
 /// The maximum number of UEs in a list.
 const MAX_UES: usize = 4096;
 
-const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
-const UNAVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
+pub(super) const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+pub(super) const UNAVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
 const LIMIT: Cause = Cause::RicRequest(CauseRicRequest::FunctionResourceLimit);
-const MALFORMED: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
+pub(super) const MALFORMED: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
 const SEMANTIC_ERROR: Cause = Cause::Protocol(CauseProtocol::SemanticError);
 
 /// What the reports of an action are about.
@@ -35,6 +37,8 @@ pub(super) enum Subject {
     Node,
     OneUe,
     Ues,
+    /// Values over the UEs that meet the conditions of a measurement.
+    Groups,
 }
 
 /// An action, divided.
@@ -44,13 +48,20 @@ pub(super) struct Split {
     pub subject: Subject,
     /// The measurements, as the controller has named them.
     pub items: Vec<MeasurementInfoItem<'static>>,
+    /// The conditions of each measurement, if the values are those of groups.
+    pub conditions: Vec<Conditions>,
     /// The number of values of each measurement in a record.
     pub widths: Vec<usize>,
     pub granularity_ms: u32,
     /// The number of records in a report.
     pub records: usize,
     pub parts: Vec<PartAction>,
+    /// The UEs of a list, and the DU of each, if it is known.
+    pub ues: BTreeMap<UeRef, Option<NodeId>>,
 }
+
+/// The conditions of a measurement.
+pub(super) type Conditions = List<'static, MatchingCondItem<'static>>;
 
 impl Split {
     pub fn part(&self, part: Ranked) -> Option<&PartAction> {
@@ -112,7 +123,7 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
             let ues = format.matching_ueid_list.iter().map(|item| &item.ue_id).collect();
             (Asked::List(ues), &format.subscription_info)
         }
-        ActionDefinitionFormats::Format3(_) => return Err(NOT_SUPPORTED),
+        ActionDefinitionFormats::Format3(format) => return groups::split(parts, action.id, format, period_ms, context),
     };
     let subject = match &definition.formats {
         ActionDefinitionFormats::Format1(_) => Subject::Node,
@@ -120,15 +131,8 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
         _ => Subject::Ues,
     };
     let granularity = format.granul_period.0;
-    if !period_ms.is_multiple_of(granularity) {
-        return Err(SEMANTIC_ERROR);
-    }
-    let records = (period_ms / granularity) as usize;
     let widths: Vec<usize> = format.meas_info_list.iter().map(|item| value_count(&item.label_info_list)).collect();
-    let values = widths.iter().fold(0_usize, |sum, width| sum.saturating_add(*width));
-    if values.saturating_mul(records) > MAX_VALUES {
-        return Err(LIMIT);
-    }
+    let records = records(period_ms, granularity, &widths)?;
     let ues = match &asked {
         Asked::List(ues) if ues.len() > MAX_UES => return Err(LIMIT),
         Asked::List(ues) => ues.iter().map(|ue_id| find(ue_id, context)).collect::<Result<Vec<_>, _>>()?,
@@ -138,10 +142,7 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
     // the measurements of each part
     let mut columns: BTreeMap<Ranked, Vec<(usize, String)>> = BTreeMap::new();
     for (at, item) in format.meas_info_list.iter().enumerate() {
-        let name = match &item.meas_type {
-            MeasurementType::MeasName(name) => name.as_str(),
-            MeasurementType::MeasId(number) => parts.name_of(number.0).ok_or(UNAVAILABLE)?,
-        };
+        let name = name_of(parts, &item.meas_type)?;
         let mut offering = parts.offering(name, subject == Subject::Node);
         if subject == Subject::Node && offering.len() > 1 {
             // its value over all of them is a sum for some measurements, and a mean for others
@@ -154,10 +155,7 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
             columns.entry(part).or_default().push((at, name.to_owned()));
         }
     }
-    let is_present = |part: &Ranked| parts.offer(*part).is_some_and(|offer| offer.node.is_some());
-    if !columns.keys().any(is_present) {
-        return Err(UNAVAILABLE);
-    }
+    check_present(parts, columns.keys())?;
     let mut divided = Vec::new();
     for (part, columns) in columns {
         let own = own_format(format, &columns, part, subject, context)?;
@@ -209,11 +207,36 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
         id: action.id,
         subject,
         items: items.collect(),
+        conditions: Vec::new(),
         widths,
         granularity_ms: granularity,
         records,
         parts: divided,
+        ues: ues.iter().map(|ue| (ue.id(), du_of(context.ran, context.cu, ue))).collect(),
     })
+}
+
+/// The number of records in a report.
+pub(super) fn records(period_ms: u32, granularity_ms: u32, widths: &[usize]) -> Result<usize, Cause> {
+    if !period_ms.is_multiple_of(granularity_ms) {
+        return Err(SEMANTIC_ERROR);
+    }
+    let records = (period_ms / granularity_ms) as usize;
+    let values = widths.iter().fold(0_usize, |sum, width| sum.saturating_add(*width));
+    if values.saturating_mul(records) > MAX_VALUES { Err(LIMIT) } else { Ok(records) }
+}
+
+/// The name of a measurement.
+pub(super) fn name_of<'n>(parts: &'n KpmParts, measurement: &'n MeasurementType<'_>) -> Result<&'n str, Cause> {
+    match measurement {
+        MeasurementType::MeasName(name) => Ok(name.as_str()),
+        MeasurementType::MeasId(number) => parts.name_of(number.0).ok_or(UNAVAILABLE),
+    }
+}
+
+/// Refuses an action of lost parts only.
+pub(super) fn check_present<'p>(parts: &KpmParts, mut asked: impl Iterator<Item = &'p Ranked>) -> Result<(), Cause> {
+    if asked.any(|part| parts.node(*part).is_some()) { Ok(()) } else { Err(UNAVAILABLE) }
 }
 
 /// The measurements of a part, by their names.
@@ -237,13 +260,10 @@ fn own_format<'a>(
         Some(bins)
     });
     let bins: List<'_, _> = bins.collect();
-    let mut cell = format.cell_global_id;
-    // a CU of several base stations has the cells of all
-    if let (Part::Control, Subject::Node, Some(cells)) = (part.1, subject, &context.cells) {
-        let only = if let [only] = cells[..] { Some(Cgi::NrCgi(only)) } else { None };
-        cell = cell.or(only).filter(|cell| cells.iter().any(|own| Cgi::NrCgi(*own) == *cell));
-        cell.ok_or(UNAVAILABLE)?;
-    }
+    let cell = match part.1 {
+        Part::Control if subject == Subject::Node => own_cell(format.cell_global_id, context)?,
+        _ => format.cell_global_id,
+    };
     Ok(ActionDefinitionFormat1 {
         meas_info_list: own.into(),
         granul_period: format.granul_period,
@@ -252,9 +272,17 @@ fn own_format<'a>(
     })
 }
 
+/// The cell that a CU-CP is asked about: one of several base stations has the cells of all.
+pub(super) fn own_cell(cell: Option<Cgi>, context: &Context<'_>) -> Result<Option<Cgi>, Cause> {
+    let Some(cells) = &context.cells else { return Ok(cell) };
+    let only = if let [only] = cells[..] { Some(Cgi::NrCgi(only)) } else { None };
+    let own = cell.or(only).filter(|cell| cells.iter().any(|own| Cgi::NrCgi(*own) == *cell));
+    own.map(Some).ok_or(UNAVAILABLE)
+}
+
 /// Whether a part has a cell.
-fn has_cell(parts: &KpmParts, part: Ranked, cell: Option<Cgi>, context: &Context<'_>) -> bool {
-    let (Some(Cgi::NrCgi(cell)), Some(node)) = (cell, parts.offer(part).and_then(|offer| offer.node)) else {
+pub(super) fn has_cell(parts: &KpmParts, part: Ranked, cell: Option<Cgi>, context: &Context<'_>) -> bool {
+    let (Some(Cgi::NrCgi(cell)), Some(node)) = (cell, parts.node(part)) else {
         return false;
     };
     let station = context.ran.station_of(node);
@@ -271,18 +299,26 @@ fn find<'c>(ue_id: &UeId<'_>, context: &Context<'c>) -> Result<&'c Ue, Cause> {
 
 /// The UE ID of a UE at a part; `None` if it is not there, or the part's name of it is unknown.
 fn ue_id_at(parts: &KpmParts, part: Ranked, ue: &Ue, context: &Context<'_>) -> Option<UeId<'static>> {
-    let node = parts.offer(part)?.node?;
+    let node = parts.node(part)?;
     let of_kind = parts.count_of_kind(part);
-    let is_there = || {
-        let cell = ue.context().cell;
-        let station = context.ran.station_of(node);
-        let has_cell = station.is_some_and(|station| {
-            station.cells().any(|(of, known)| of == node && Some(known.nr_cell_identity.value) == cell)
-        });
-        has_cell || ue.views().iter().any(|view| view.node == node)
+    let is_there = || match (part.1, du_of(context.ran, context.cu, ue)) {
+        (Part::Du(_), Some(du)) => du == node,
+        _ => ue.views().iter().any(|view| view.node == node),
     };
     if of_kind > 1 && !is_there() {
         return None;
     }
     context.ran.ue_id_for(node, ue)
+}
+
+/// The DU with the cell of a UE, as its CU-CP has reported that; `None` if it is not known.
+pub(super) fn du_of(ran: &RanDatabase, cu: NodeId, ue: &Ue) -> Option<NodeId> {
+    let of_name = |name: &UeName| if let UeName::Rnti { cell, .. } = name { *cell } else { None };
+    // a UE has one C-RNTI at a time, that of its cell
+    let of_cu = ue.views().iter().filter(|view| view.node == cu).flat_map(|view| &view.names).find_map(of_name);
+    let cell = of_cu.or(ue.context().cell)?;
+    let station = ran.station_of(cu)?;
+    let is_du = |node: NodeId| station.global_id_of(node).is_some_and(|id| matches!(Part::of(&id), Part::Du(_)));
+    let mut cells = station.cells();
+    cells.find(|(of, known)| known.nr_cell_identity.value == cell && is_du(*of)).map(|(of, _)| of)
 }

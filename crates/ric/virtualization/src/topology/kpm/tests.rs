@@ -1,5 +1,6 @@
 //! Tests of the division of actions among parts, and of the merging of their reports.
 
+use ap::f1ap::{F1SetupRequest, NrCarrier, NrMode, ServedCell, TransmissionBandwidth};
 use e2sm::Arena;
 use e2sm::common::{
     AmfUeNgapId, Cgi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi,
@@ -11,18 +12,24 @@ use e2sm::kpm::{
     MeasurementLabel, MeasurementRecordItem, MeasurementRequest, MeasurementTypeId, MeasurementTypeName, OID_V3,
     RanFunctionDefinition, ReportRequest, Revision, RicReportStyleItem, Scope, StartEndInd, UeMeasurementReportItem,
 };
-use ferric::e2::topology::{Part, RanDatabase, UeRef};
+use ferric::e2::topology::{Part, RanDatabase, UeName, UeRef};
 use ferric::e2::{Action, Components, NodeId, RanFunction, Time};
 use ferric::e2ap::{
-    Cause, CauseProtocol, CauseRicRequest, GlobalE2NodeId, GnbCuUpId, GnbDuId, GnbId, RanFunctionId,
-    RanFunctionRevision, RicActionId, RicActionType,
+    Cause, CauseProtocol, CauseRicRequest, E2NodeComponentConfigAdditionItem, E2NodeComponentConfiguration,
+    E2NodeComponentId, E2NodeComponentInterfaceF1, E2NodeComponentInterfaceType, GlobalE2NodeId, GnbCuUpId, GnbDuId,
+    GnbId, RanFunctionId, RanFunctionRevision, RicActionId, RicActionType,
 };
-use per::{Bits, List, PrintableString, Single};
+use ids::{FiveGsTac, NrPci};
+use per::{Bits, List, Octets, PrintableString, Single};
 
-use super::merge::{Collector, PartReport, read, ue_id_of_cu, value_count};
-use super::offer::{KpmParts, ranked};
+use super::super::offers::{Ranked, ranked};
+use super::super::periods::{Collector, Pending};
+use super::merge::{PartReport, read, ue_id_of_cu, value_count, write};
+use super::offer::KpmParts;
 use super::plan::{Context, Split, split};
 use crate::testing::A;
+
+mod groups;
 
 const CU: NodeId = NodeId(1);
 const CU_UP: NodeId = NodeId(2);
@@ -144,6 +151,40 @@ fn ran() -> RanDatabase {
     ran
 }
 
+/// The cells of the DUs.
+const CELLS: [NrCgi; 2] = [NrCgi::new(A, 1), NrCgi::new(A, 2)];
+
+/// The same, with a cell of each DU.
+fn ran_with_cells() -> RanDatabase {
+    let mut ran = ran();
+    for (at, cell) in CELLS.into_iter().enumerate() {
+        let du = GnbDuId(at as i64 + 1);
+        let bandwidth = TransmissionBandwidth::new(30, 106).unwrap();
+        let mode = NrMode::Tdd(NrCarrier { nr_arfcn: 640_000, bands: &[78], bandwidth });
+        let cell = ServedCell { nr_cgi: cell, nr_pci: NrPci(1), tac: FiveGsTac([0, 0, 1]), served_plmns: &[A], mode };
+        let setup = F1SetupRequest { transaction_id: 0, gnb_du_id: du, gnb_du_name: "du", served_cells: &[cell] };
+        let f1 = E2NodeComponentConfigAdditionItem {
+            interface_type: E2NodeComponentInterfaceType::F1,
+            id: E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: du }),
+            configuration: E2NodeComponentConfiguration {
+                request_part: setup.encode().unwrap().into(),
+                response_part: Octets::default(),
+            },
+        };
+        let id = ran.station_of(DUS[at]).and_then(|station| station.global_id_of(DUS[at])).unwrap();
+        ran.update_node(DUS[at], id, &Components { listed: vec![f1], ..Components::default() });
+    }
+    ran
+}
+
+/// Has the CU-CP report that a UE is in a cell.
+fn move_ue(ran: &mut RanDatabase, number: u32, cell: NrCgi) {
+    let mut names = UeName::all_of(&at_cu(number));
+    let rnti = 70 + number as u16;
+    names.push(UeName::Rnti { rnti, cell: Some(cell.nr_cell_identity.value) });
+    ran.learn_ue(Time::default(), CU, &names);
+}
+
 /// An action for these measurements, by the definition that is offered.
 fn action(parts: &KpmParts, names: &[&str], scope: Scope<'_>, granularity_ms: u32) -> Action {
     let (_, _, _, definition) = parts.merged().unwrap();
@@ -163,8 +204,11 @@ fn action(parts: &KpmParts, names: &[&str], scope: Scope<'_>, granularity_ms: u3
 }
 
 fn divide(parts: &KpmParts, action: &Action) -> Result<Split, Cause> {
-    let context = Context { ran: &ran(), cu: CU, cells: None, owns: &|_| true };
-    split(parts, action, 100, &context)
+    split_of(parts, action, &Context { ran: &ran(), cu: CU, cells: None, owns: &|_| true })
+}
+
+fn split_of(parts: &KpmParts, action: &Action, context: &Context<'_>) -> Result<Split, Cause> {
+    split(parts, action, 100, context)
 }
 
 /// What each part is asked for: its style, its measurements, and its UEs.
@@ -190,14 +234,14 @@ fn definition_offers_the_measurements_of_all_parts() {
     let definition = RanFunctionDefinition::decode_owned(&octets, REVISION).unwrap();
     let styles = definition.ric_report_style_list.unwrap();
     let formats: Vec<_> = styles.iter().map(|style| style.ric_action_format_type.0).collect();
-    assert_eq!(formats, [1, 2, 4, 5], "not sums over UEs");
+    assert_eq!(formats, [1, 2, 3, 4, 5]);
     let names = |at: usize| -> Vec<_> {
         let items = styles[at].meas_info_action_list.iter();
         items.map(|item| (item.meas_name.as_str().to_owned(), item.meas_id.map(|id| id.0))).collect()
     };
     assert_eq!(names(0).iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), ["Conn", "Vol", "Prb"]);
     let of_ues = [("Rsrp", Some(1)), ("Vol", Some(2)), ("Both", None), ("Thp", None)];
-    assert_eq!(names(2), of_ues.map(|(name, id)| (name.to_owned(), id)), "1 is a number of the CU-CP");
+    assert_eq!(names(3), of_ues.map(|(name, id)| (name.to_owned(), id)), "1 is a number of the CU-CP");
     // a lost part stays in the definition
     update(&mut parts, &functions()[..2], false);
     assert_eq!(parts.merged().unwrap().3, octets);
@@ -239,6 +283,27 @@ fn action_is_divided_by_measurement() {
             (Part::Du(2), 12, names(&["Thp"]), vec![at_du(2)]),
         ]
     );
+}
+
+#[test]
+fn listed_ue_is_asked_of_the_du_with_its_cell() {
+    let parts = parts_of(&functions(), false);
+    let action = action(&parts, &["Thp"], Scope::Ues(&[at_cu(1), at_cu(2)]), 100);
+    let mut ran = ran_with_cells();
+    let divided = |ran: &RanDatabase| {
+        let split = split_of(&parts, &action, &Context { ran, cu: CU, cells: None, owns: &|_| true }).unwrap();
+        let places = split.ues.values().copied().collect::<Vec<_>>();
+        (places, asked(&split).into_iter().map(|(part, _, _, ues)| (part, ues)).collect::<Vec<_>>())
+    };
+    // where DUs have reported them
+    let each = vec![(Part::Du(1), vec![at_du(1)]), (Part::Du(2), vec![at_du(2)])];
+    assert_eq!(divided(&ran), (vec![None, None], each.clone()));
+    move_ue(&mut ran, 1, CELLS[0]);
+    assert_eq!(divided(&ran), (vec![Some(DUS[0]), None], each));
+    // the first DU has it no more, though it has reported it
+    move_ue(&mut ran, 1, CELLS[1]);
+    let all = vec![(Part::Du(2), vec![at_du(1), at_du(2)])];
+    assert_eq!(divided(&ran), (vec![Some(DUS[1]), None], all));
 }
 
 #[test]
@@ -336,7 +401,7 @@ fn of_ues(rows: &[(UeId<'static>, Values)]) -> Vec<u8> {
 fn read_of(split: &Split, part: Part, message: &[u8]) -> Result<PartReport, e2sm::Error> {
     let ran = ran();
     let translate = |ue_id: &UeId<'_>| -> Option<(UeRef, UeId<'static>)> {
-        let names = ferric::e2::topology::UeName::all_of(ue_id);
+        let names = UeName::all_of(ue_id);
         let ue = names.iter().find_map(|name| ran.find_ue(CU, name))?;
         Some((ue.id(), ue_id_of_cu(&ran, CU, ue)?))
     };
@@ -345,10 +410,10 @@ fn read_of(split: &Split, part: Part, message: &[u8]) -> Result<PartReport, e2sm
 }
 
 /// The UEs and values of a merged report.
-fn merged(pending: super::merge::Pending, split: &Split) -> (Vec<u8>, Vec<(UeId<'static>, Values)>) {
+fn merged(pending: Pending<PartReport>, split: &Split) -> (Vec<u8>, Vec<(UeId<'static>, Values)>) {
     let mut message = Vec::new();
     let detection = e2sm::kpm::Detection::configured(REVISION);
-    let header = pending.write(split, &detection, &mut message).unwrap().unwrap();
+    let header = write(pending, split, &detection, &mut message).unwrap().unwrap();
     let message = IndicationMessage::decode_owned(&message, REVISION).unwrap();
     let IndicationMessageFormats::Format3(format) = message.formats else { panic!("{message:?}") };
     let row = |item: &UeMeasurementReportItem<'static>| {
@@ -368,6 +433,11 @@ fn of_every_ue() -> Split {
     divide(&parts, &action(&parts, &["Thp", "Vol", "Cqi"], Scope::EveryUe(EveryUe::default()), 100)).unwrap()
 }
 
+/// The parts that an action is divided among.
+fn parts_in(split: &Split) -> impl Iterator<Item = Ranked> + Clone {
+    split.parts.iter().map(|part| part.part)
+}
+
 const NONE: MeasurementRecordItem<'static> = MeasurementRecordItem::NoValue;
 
 #[test]
@@ -377,26 +447,26 @@ fn reports_of_parts_are_merged_by_ue() {
     let mut collector = Collector::default();
     let of_du = of_ues(&[(at_du(2), integers(&[20, 22])), (at_du(1), integers(&[10, 12]))]);
     let of_du = read_of(&split, Part::Du(1), &of_du).unwrap();
-    assert!(collector.add(&split, du, b"du", of_du.rows.clone()).is_none());
-    assert!(collector.take_complete(&split, |_| true).is_none(), "the CU-UP has not reported");
+    assert!(collector.add(parts_in(&split), du, b"du", of_du.clone()).is_none());
+    assert!(collector.take_complete(parts_in(&split), |_| true).is_none(), "the CU-UP has not reported");
     let of_cu_up = of_ues(&[(at_cu_up(1), integers(&[11])), (at_cu_up(3), integers(&[31]))]);
     let of_cu_up = read_of(&split, Part::CuUp(1), &of_cu_up).unwrap();
-    assert!(collector.add(&split, cu_up, b"up", of_cu_up.rows).is_none());
-    let (header, rows) = merged(collector.take_complete(&split, |_| true).unwrap(), &split);
+    assert!(collector.add(parts_in(&split), cu_up, b"up", of_cu_up).is_none());
+    let (header, rows) = merged(collector.take_complete(parts_in(&split), |_| true).unwrap(), &split);
     assert_eq!(header, b"up");
     let [of_3] = [vec![NONE, MeasurementRecordItem::Integer(31), NONE]];
     let of_2 = vec![MeasurementRecordItem::Integer(20), NONE, MeasurementRecordItem::Integer(22)];
     assert_eq!(rows, [(at_cu(1), integers(&[10, 11, 12])), (at_cu(3), of_3), (at_cu(2), of_2)]);
     // the CU-UP is silent for a period: that one ends with the next report of the DU, and the next one is not delayed
-    assert!(collector.add(&split, du, b"1", of_du.rows.clone()).is_none());
-    assert!(collector.take_complete(&split, |_| true).is_none());
-    let late = collector.add(&split, du, b"2", of_du.rows.clone()).expect("the first period");
+    assert!(collector.add(parts_in(&split), du, b"1", of_du.clone()).is_none());
+    assert!(collector.take_complete(parts_in(&split), |_| true).is_none());
+    let late = collector.add(parts_in(&split), du, b"2", of_du.clone()).expect("the first period");
     assert_eq!(merged(late, &split).0, b"1");
-    assert_eq!(merged(collector.take_complete(&split, |_| true).unwrap(), &split).0, b"2");
+    assert_eq!(merged(collector.take_complete(parts_in(&split), |_| true).unwrap(), &split).0, b"2");
     // a part that is lost is not waited for
     let mut collector = Collector::default();
-    collector.add(&split, du, b"1", of_du.rows);
-    let (_, rows) = merged(collector.take_complete(&split, |part| part == du).unwrap(), &split);
+    collector.add(parts_in(&split), du, b"1", of_du);
+    let (_, rows) = merged(collector.take_complete(parts_in(&split), |part| part == du).unwrap(), &split);
     assert_eq!(rows[1], (at_cu(1), vec![MeasurementRecordItem::Integer(10), NONE, MeasurementRecordItem::Integer(12)]));
 }
 
@@ -409,8 +479,8 @@ fn report_that_does_not_fit_has_no_values() {
     let lying = read(&of_ues(&[(at_du(1), integers(&[1, 2, 3])), (at_du(2), integers(&[4]))])).unwrap();
     assert_eq!((lying.mismatches, lying.left_out, lying.rows.len()), (2, 0, 2));
     let mut collector = Collector::default();
-    collector.add(&split, ranked(Part::Du(1)), b"", lying.rows);
-    let (_, rows) = merged(collector.take_complete(&split, |_| false).unwrap(), &split);
+    collector.add(parts_in(&split), ranked(Part::Du(1)), b"", lying);
+    let (_, rows) = merged(collector.take_complete(parts_in(&split), |_| false).unwrap(), &split);
     assert!(rows.iter().all(|(_, values)| *values == [NONE, NONE, NONE]), "{rows:?}");
     // a UE that is repeated, and one that the CU-CP does not know
     let rows = [(at_du(1), integers(&[1, 2])), (at_du(1), integers(&[3, 4])), (at_du(9), integers(&[5, 6]))];
