@@ -16,7 +16,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use link::{Address, Class, Config, Error, Framing, Interest, Link, Listener, Poll, State, StreamId, Waker};
+use link::{
+    Address, Class, Config, Error, Framing, Interest, Link, Listener, Lookup, Poll, Resolver, State, StreamId, Waker,
+};
 use rmr::message::TRANSACTION_OCTETS;
 use rmr::{Header, TableReader};
 use rustix::event::{EventfdFlags, eventfd};
@@ -36,7 +38,8 @@ const MAX_WAITING: usize = 4096;
 const MAX_WAITING_OCTETS: usize = 256 << 20;
 const MAX_CONNECTIONS: usize = 1024;
 const READ_OCTETS: usize = 256 << 10;
-/// How long a thread that sends waits for a connection.
+/// How long a thread that sends waits until a host name is looked up, and then for a connection.
+const LOOKUP_TIME: Duration = Duration::from_secs(2);
 const CONNECT_TIME: Duration = Duration::from_millis(250);
 /// How often the seed file is read until a table was found in it, and then.
 const SEED_PERIOD: Duration = Duration::from_secs(1);
@@ -85,6 +88,8 @@ struct Inner {
     table: TableReader,
     /// The connection with the route manager.
     manager: Option<u64>,
+    /// The host of the route manager, while it is looked up.
+    manager_lookup: Option<Lookup>,
     last: u64,
 }
 
@@ -137,10 +142,15 @@ fn listen(address: IpAddr, port: u16, config: &Config) -> Result<Listener, Error
 impl Endpoint {
     /// Listens, and starts the thread.
     pub fn open(options: Options) -> io::Result<Self> {
+        Endpoint::with_resolver(options, Resolver::system())
+    }
+
+    fn with_resolver(options: Options, resolver: Resolver) -> io::Result<Self> {
         let config = Config {
             framing: Framing::OwnLength,
             max_pdu_octets: MAX_MESSAGE_OCTETS,
             outbox_octets: 2 * MAX_MESSAGE_OCTETS,
+            resolver,
             ..Config::default()
         };
         let other = |error: Error| io::Error::other(error.to_string());
@@ -179,6 +189,7 @@ impl Endpoint {
                 names: HashMap::new(),
                 table: TableReader::new(names),
                 manager: None,
+                manager_lookup: None,
                 last: 0,
             }),
             queue: Mutex::default(),
@@ -330,7 +341,12 @@ impl Endpoint {
         if let Some(connection) = locked(&self.shared.inner).names.get(endpoint) {
             return Ok(*connection);
         }
-        let connection = self.shared.open(endpoint, Kind::Messages)?;
+        let lookup = self.shared.look_up(endpoint)?;
+        let until = Instant::now() + LOOKUP_TIME;
+        while !lookup.is_done() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let connection = self.shared.open(endpoint, lookup, Kind::Messages)?;
         let until = Instant::now() + CONNECT_TIME;
         loop {
             let mut inner = locked(&self.shared.inner);

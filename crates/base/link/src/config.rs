@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{MemoryBudget, Tap};
+use crate::{MemoryBudget, Resolver, Tap};
 
 /// SCTP payload protocol identifier, as registered with IANA for the E2 interface. Written in network byte order on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,6 +77,8 @@ pub struct Config {
     /// Default: `None`.
     #[cfg(feature = "tls")]
     pub tls: Option<crate::Tls>,
+    /// What looks up host names. Default: the system.
+    pub resolver: Resolver,
     /// The observer of the PDUs on the link. Default: `None`.
     pub tap: Option<Tap>,
 }
@@ -100,6 +102,7 @@ impl Default for Config {
             shm_spin: Duration::ZERO,
             #[cfg(feature = "tls")]
             tls: None,
+            resolver: Resolver::system(),
             tap: None,
         }
     }

@@ -6,7 +6,7 @@
 //!
 //! # The contract
 //!
-//! - **Connect.** [`Link::connect`] starts a connection. While [`Link::state`] is [`State::Connecting`], wait until the link
+//! - **Connect.** [`Link::connect`] starts a connection; a host *name* has to be looked up before, without blocking by a [`Lookup`]. While [`Link::state`] is [`State::Connecting`], wait until the link
 //!   is writable and call [`Link::flush`] (or [`Link::finish_connect`]). PDUs may be sent meanwhile; they wait in the outbox.
 //! - **Receive.** When the link is readable, [`Link::receive`] passes every whole PDU to a closure, borrowed from the read
 //!   buffer. It reads until the link is empty or the caller's budget is spent, so that one busy peer cannot starve the others.
@@ -61,6 +61,7 @@ mod frame;
 mod identity;
 mod link;
 mod listener;
+mod lookup;
 mod memory;
 mod outbox;
 mod poll;
@@ -82,6 +83,7 @@ pub use file_stamp::FileStamp;
 pub use identity::{Fingerprint, FingerprintError, Identity};
 pub use link::{Class, Flushed, Link, PathEvent, Received, Sent, State, StreamId};
 pub use listener::Listener;
+pub use lookup::{Lookup, OutdatedName, Resolved, Resolver};
 pub use outbox::{NOTED_OCTETS, PDU_OVERHEAD_OCTETS};
 pub use poll::{Event, Events, Interest, Poll, Ticker, Waker};
 pub use scratch::Scratch;

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use crate::frame::Deframer;
+use crate::lookup::Resolved;
 use crate::memory::MemoryLink;
 use crate::outbox::{NOTED_OCTETS, Outbox};
-use crate::resolve::resolve;
 use crate::sctp::{self, SctpLink};
 use crate::shm::ShmLink;
 use crate::stream::StreamLink;
@@ -124,7 +124,8 @@ pub(crate) enum Transport {
 }
 
 impl Link {
-    /// Starts to connect. Host names are looked up with the system's resolver, which may block; nothing else blocks.
+    /// Starts to connect. Host names are looked up with the [resolver](Config::resolver) on this thread, which may block; nothing else
+    /// blocks. An event loop looks them up with a [`Lookup`](crate::Lookup) instead.
     ///
     /// The addresses of a TCP host are tried in turn; the addresses of an SCTP peer belong to one association.
     ///
@@ -133,14 +134,24 @@ impl Link {
     /// [`Error::Connect`] if it fails at once, as it does for Unix and memory; otherwise
     /// [`finish_connect`](Self::finish_connect) returns the result. [`Error::SctpUnsupported`] on a host without SCTP.
     pub fn connect(address: &Address, config: &Config) -> Result<Link, Error> {
-        if let Address::Tls { host, port } = address {
-            return connect_tls(address, host, *port, config);
+        Link::connect_resolved(Resolved::now(address, config)?, config)
+    }
+
+    /// As [`Link::connect`], with host names that are looked up. It does not block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Link::connect`].
+    pub fn connect_resolved(resolved: Resolved, config: &Config) -> Result<Link, Error> {
+        let Resolved { address, sockets, .. } = resolved;
+        if let Address::Tls { host, .. } = &address {
+            return connect_tls(&address, host, sockets, config);
         }
-        let (transport, state) = open(address, config).map_err(|source| match source {
-            source if sctp::is_unsupported(address, &source) => Error::SctpUnsupported,
+        let (transport, state) = open(&address, sockets, config).map_err(|source| match source {
+            source if sctp::is_unsupported(&address, &source) => Error::SctpUnsupported,
             source => Error::Connect { address: address.clone(), source },
         })?;
-        Ok(Link::new(transport, state, address.clone(), false, config))
+        Ok(Link::new(transport, state, address, false, config))
     }
 
     pub(crate) fn accepted(transport: Transport, peer: Address, config: &Config) -> Link {
@@ -515,27 +526,24 @@ impl Link {
 }
 
 #[cfg(feature = "tls")]
-fn connect_tls(address: &Address, host: &str, port: u16, config: &Config) -> Result<Link, Error> {
+fn connect_tls(address: &Address, host: &str, sockets: Vec<SocketAddr>, config: &Config) -> Result<Link, Error> {
     let tls = config.tls.as_ref().ok_or(Error::TlsMissing)?;
-    let link = resolve(host, port).and_then(|addresses| TlsLink::connect(host, addresses, tls, config));
+    let link = TlsLink::connect(host, sockets, tls, config);
     let link = link.map_err(|source| Error::Connect { address: address.clone(), source })?;
     Ok(Link::new(Transport::Tls(Box::new(link)), State::Connecting, address.clone(), false, config))
 }
 
 #[cfg(not(feature = "tls"))]
-fn connect_tls(_: &Address, _: &str, _: u16, _: &Config) -> Result<Link, Error> {
+fn connect_tls(_: &Address, _: &str, _: Vec<SocketAddr>, _: &Config) -> Result<Link, Error> {
     Err(Error::TlsMissing)
 }
 
-fn open(address: &Address, config: &Config) -> io::Result<(Transport, State)> {
+fn open(address: &Address, sockets: Vec<SocketAddr>, config: &Config) -> io::Result<(Transport, State)> {
     Ok(match address {
-        Address::Tcp { host, port } => {
-            let link = StreamLink::connect_tcp(resolve(host, *port)?, config)?;
-            (Transport::Stream(link), State::Connecting)
-        }
+        Address::Tcp { .. } => (Transport::Stream(StreamLink::connect_tcp(sockets, config)?), State::Connecting),
         Address::Tls { .. } => unreachable!("`connect_tls` handles TLS"),
         Address::Unix(path) => (Transport::Stream(StreamLink::connect_unix(path, config)?), State::Established),
-        Address::Sctp { hosts, port } => (Transport::Sctp(SctpLink::connect(hosts, *port, config)?), State::Connecting),
+        Address::Sctp { .. } => (Transport::Sctp(SctpLink::connect(sockets, config)?), State::Connecting),
         Address::Shm(path) => (Transport::Shm(ShmLink::connect(path, config)?), State::Connecting),
         Address::Memory(name) => (Transport::Memory(MemoryLink::connect(name, config)?), State::Established),
     })

@@ -11,7 +11,6 @@ use socket2::SockRef;
 
 use crate::link::Transport;
 use crate::memory::MemoryListener;
-use crate::resolve::resolve;
 use crate::shm::ShmLink;
 use crate::stream::{self, StreamLink};
 #[cfg(feature = "tls")]
@@ -42,7 +41,7 @@ enum ListenerSocket {
 }
 
 impl Listener {
-    /// Listens on an address. Host names are looked up with the system's resolver, which may block.
+    /// Listens on an address. Host names are looked up with the [resolver](Config::resolver), which may block.
     ///
     /// Port 0 lets the system choose: see [`local_address`](Self::local_address). `tcp://[::]` and `sctp://[::]` accept
     /// IPv4 too. A stale Unix socket file is replaced.
@@ -57,7 +56,10 @@ impl Listener {
         };
         let (socket, local) = match address {
             Address::Tls { host, port } => {
-                let socket = resolve(host, *port).and_then(|addresses| stream::listen_tcp(&addresses, config));
+                let socket = config
+                    .resolver
+                    .resolve_now(host, *port)
+                    .and_then(|addresses| stream::listen_tcp(&addresses, config));
                 listen_tls(address, socket.map_err(failed)?, config)?
             }
             _ => open(address, config).map_err(failed)?,
@@ -139,7 +141,7 @@ impl Listener {
 fn open(address: &Address, config: &Config) -> io::Result<(ListenerSocket, Address)> {
     Ok(match address {
         Address::Tcp { host, port } => {
-            let socket = stream::listen_tcp(&resolve(host, *port)?, config)?;
+            let socket = stream::listen_tcp(&config.resolver.resolve_now(host, *port)?, config)?;
             let local = SockRef::from(&socket).local_addr()?.as_socket();
             let local = local.as_ref().map_or_else(|| address.clone(), stream::tcp_address);
             (ListenerSocket::Tcp(socket), local)
@@ -150,7 +152,11 @@ fn open(address: &Address, config: &Config) -> io::Result<(ListenerSocket, Addre
         }
         Address::Shm(path) => (ListenerSocket::Shm(stream::listen_unix(path, config)?, path.clone()), address.clone()),
         Address::Sctp { hosts, port } => {
-            let (socket, port) = sctp::listen(hosts, *port, config)?;
+            let mut addresses = Vec::new();
+            for host in hosts {
+                addresses.extend(config.resolver.resolve_now(host, *port)?);
+            }
+            let (socket, port) = sctp::listen(addresses, config)?;
             (ListenerSocket::Sctp(socket), Address::Sctp { hosts: hosts.clone(), port })
         }
         Address::Memory(name) => (ListenerSocket::Memory(MemoryListener::bind(name, config)?), address.clone()),

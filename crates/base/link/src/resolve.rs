@@ -1,15 +1,22 @@
 //! Conversion of host names to socket addresses and back.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
 /// Returns all socket addresses of a host. A name is looked up with the system's resolver, which may block.
 pub(crate) fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
-    if addresses.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
+    Ok((host, port).to_socket_addrs()?.collect())
+}
+
+/// Returns the socket address of a host that is an IP address, which takes no name server; `None` for a name. An IPv6 address may have
+/// a `%` and its interface, which may not exist.
+pub(crate) fn numeric(host: &str, port: u16) -> Option<io::Result<SocketAddr>> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Some(Ok(SocketAddr::new(ip, port)));
     }
-    Ok(addresses)
+    host.split_once('%')?.0.parse::<Ipv6Addr>().ok()?;
+    let unknown = || io::Error::new(io::ErrorKind::NotFound, "this host has no such interface");
+    Some(resolve(host, port).and_then(|addresses| addresses.first().copied().ok_or_else(unknown)))
 }
 
 /// Returns the address as an IPv6 socket takes it.

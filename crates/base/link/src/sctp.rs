@@ -12,7 +12,6 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::frame::Carry;
 use crate::outbox::Outbox;
-use crate::resolve::resolve;
 use crate::scratch::READ_OCTETS;
 use crate::{Address, Config, Error, Flushed, PathEvent, Ppid, Received, Scratch, StreamId};
 
@@ -75,14 +74,15 @@ pub(crate) fn is_unsupported(address: &Address, error: &io::Error) -> bool {
         && matches!(error.raw_os_error(), Some(libc::ESOCKTNOSUPPORT | libc::EPROTONOSUPPORT))
 }
 
-/// A listening socket on all the hosts' addresses, and its port.
-pub(crate) fn listen(hosts: &[String], port: u16, config: &Config) -> io::Result<(OwnedFd, u16)> {
-    let (socket, mut addresses) = new_socket(hosts, port, config)?;
+/// A listening socket on all addresses, and its port.
+pub(crate) fn listen(addresses: Vec<SocketAddr>, config: &Config) -> io::Result<(OwnedFd, u16)> {
+    let (socket, mut addresses) = new_socket(addresses, config)?;
     socket.set_reuse_address(true)?;
     // The first address may choose the port; the others follow it.
     let others = addresses.split_off(1);
     set_option(&socket, libc::IPPROTO_SCTP, SCTP_SOCKOPT_BINDX_ADD, &pack_addresses(&addresses))?;
-    let port = socket.local_addr()?.as_socket().map_or(port, |local| local.port());
+    let first = addresses.first().map_or(0, SocketAddr::port);
+    let port = socket.local_addr()?.as_socket().map_or(first, |local| local.port());
     if !others.is_empty() {
         let others: Vec<_> = others.into_iter().map(|other| SocketAddr::new(other.ip(), port)).collect();
         set_option(&socket, libc::IPPROTO_SCTP, SCTP_SOCKOPT_BINDX_ADD, &pack_addresses(&others))?;
@@ -92,11 +92,7 @@ pub(crate) fn listen(hosts: &[String], port: u16, config: &Config) -> io::Result
 }
 
 /// A socket with every option set, and the addresses that it is to serve. Accepted sockets inherit the options.
-fn new_socket(hosts: &[String], port: u16, config: &Config) -> io::Result<(Socket, Vec<SocketAddr>)> {
-    let mut addresses = Vec::new();
-    for host in hosts {
-        addresses.extend(resolve(host, port)?);
-    }
+fn new_socket(mut addresses: Vec<SocketAddr>, config: &Config) -> io::Result<(Socket, Vec<SocketAddr>)> {
     let open = |domain| Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::SCTP));
     let socket = if addresses.iter().any(SocketAddr::is_ipv6) {
         match open(Domain::IPV6) {
@@ -182,9 +178,9 @@ impl SctpLink {
         }
     }
 
-    /// Starts to set up one association with all the hosts' addresses.
-    pub(crate) fn connect(hosts: &[String], port: u16, config: &Config) -> io::Result<Self> {
-        let (socket, addresses) = new_socket(hosts, port, config)?;
+    /// Starts to set up one association with all addresses of the peer.
+    pub(crate) fn connect(addresses: Vec<SocketAddr>, config: &Config) -> io::Result<Self> {
+        let (socket, addresses) = new_socket(addresses, config)?;
         match set_option(&socket, libc::IPPROTO_SCTP, SCTP_SOCKOPT_CONNECTX, &pack_addresses(&addresses)) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(SctpLink::new(socket.into(), config)),

@@ -125,6 +125,26 @@ pub(crate) fn renew_certificates(config: &link::Config) {
 #[cfg(all(not(feature = "tls"), any(feature = "agent", feature = "server", feature = "xapp-raw")))]
 pub(crate) fn renew_certificates(_: &link::Config) {}
 
+/// The time within which a host name is to be looked up: that of two attempts of a resolver with its usual settings (resolv.conf(5)).
+/// Then the addresses that the host had at last are used.
+#[cfg(any(feature = "agent", feature = "xapp-raw"))]
+pub(crate) const LOOKUP_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Ends a look-up that is done or has taken too long, and logs which addresses of before are used.
+#[cfg(any(feature = "agent", feature = "xapp-raw"))]
+pub(crate) fn finish_lookup(lookup: link::Lookup) -> Result<link::Resolved, link::Error> {
+    let resolved = lookup.finish()?;
+    for link::OutdatedName { host, error } in resolved.outdated() {
+        tracing::warn!(
+            address = %resolved.address(),
+            host,
+            %error,
+            "host name not resolved: using the addresses that it had at last; check DNS and /etc/hosts"
+        );
+    }
+    Ok(resolved)
+}
+
 /// Issues a certificate for `names` and loads it.
 #[cfg(all(test, feature = "tls", any(feature = "agent", feature = "server")))]
 pub(crate) fn issue_certificate(authority: &testkit::certificates::Authority, names: &[&str]) -> link::Tls {

@@ -40,6 +40,12 @@ impl StopHandle {
         self.0.waker.wake();
     }
 
+    /// What wakes the loop as [`StopHandle::wake`] does.
+    #[cfg(feature = "xapp-raw")]
+    pub(crate) fn waker(&self) -> Waker {
+        self.0.waker.clone()
+    }
+
     /// Returns whether [`StopHandle::stop`] was called.
     #[must_use]
     pub fn is_stopped(&self) -> bool {

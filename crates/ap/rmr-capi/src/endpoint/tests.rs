@@ -148,3 +148,28 @@ fn malformed_message_ends_its_connection() {
     sender.send_to(&endpoint.options().name, &header(1), b"well").unwrap();
     assert!(endpoint.receive(Some(PATIENCE)).is_some());
 }
+
+#[test]
+fn messages_arrive_while_the_host_of_the_route_manager_is_looked_up() {
+    let manager = receiver();
+    let port = manager.options().port;
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let resolver = Resolver::new(move |_, port| {
+        // ends also if the test has failed
+        let _ = wait.lock().unwrap().recv();
+        Ok(vec![(Ipv4Addr::LOCALHOST, port).into()])
+    });
+    let collector = Collector::Request { manager: format!("routemgr.test:{port}"), port: free_port() };
+    // it is not asked again within the test: the answer of the resolver wakes the thread
+    let options = Options { request_period: 100 * PATIENCE, ..options(collector) };
+    let endpoint = Endpoint::with_resolver(options, resolver).unwrap();
+    let sender = receiver();
+    sender.send_to(&endpoint.options().name, &header(1), b"meanwhile").unwrap();
+    let message = endpoint.receive(Some(PATIENCE)).expect("the message");
+    assert_eq!(Message::read(&message.octets).unwrap().payload, b"meanwhile");
+    assert!(manager.receive(Some(Duration::ZERO)).is_none());
+    drop(release);
+    let request = manager.receive(Some(PATIENCE)).expect("a request");
+    assert_eq!(Message::read(&request.octets).unwrap().kind, MessageType::TABLE_REQUEST);
+}

@@ -1,10 +1,9 @@
 //! The thread of an endpoint: it accepts and receives, passes messages on, and keeps the route table.
 
-use std::net::ToSocketAddrs;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use link::{Address, Class, Events, Interest, Link, Listener, Scratch, StreamId};
+use link::{Address, Class, Events, Interest, Link, Listener, Lookup, OutdatedName, Scratch, StreamId};
 use rmr::message::CALL_FLAG;
 use rmr::{Header, Message, MessageType};
 
@@ -24,7 +23,7 @@ impl Shared {
             if now >= next_seed {
                 next_seed = now + self.read_seed();
             }
-            if now >= next_request {
+            if now >= next_request || self.is_manager_found() {
                 next_request = now + self.options.request_period;
                 self.request_table();
             }
@@ -74,13 +73,26 @@ impl Shared {
         Some(id)
     }
 
-    /// Begins to connect to `HOST:PORT`.
-    pub(super) fn open(&self, endpoint: &str, kind: Kind) -> Result<u64, SendError> {
-        // names are looked up without the lock
-        let address = endpoint.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-        let address = address.ok_or(SendError::NoEndpoint)?;
-        let to = Address::Tcp { host: address.ip().to_string(), port: address.port() };
-        let link = Link::connect(&to, &self.config).map_err(|_| SendError::NoEndpoint)?;
+    /// Has the host of `HOST:PORT` looked up on another thread, which wakes the endpoint's.
+    pub(super) fn look_up(&self, endpoint: &str) -> Result<Lookup, SendError> {
+        let (host, port) = endpoint.rsplit_once(':').ok_or(SendError::NoEndpoint)?;
+        let port = port.parse().map_err(|_| SendError::NoEndpoint)?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Ok(Lookup::begin(&Address::Tcp { host, port }, &self.config, &self.waker))
+    }
+
+    /// Begins to connect to `HOST:PORT`, whose host is looked up, or was not in time.
+    pub(super) fn open(&self, endpoint: &str, lookup: Lookup, kind: Kind) -> Result<u64, SendError> {
+        let opened = lookup.finish().and_then(|resolved| {
+            for OutdatedName { host, error } in resolved.outdated() {
+                log::line(log::WARNING, &format_args!("{host} keeps the addresses that it had at last: {error}"));
+            }
+            Link::connect_resolved(resolved, &self.config)
+        });
+        let link = opened.map_err(|error| {
+            log::line(log::WARNING, &format_args!("{endpoint} cannot be reached: {error}"));
+            SendError::NoEndpoint
+        })?;
         let mut inner = locked(&self.inner);
         let name = Some(endpoint).filter(|_| kind == Kind::Messages);
         if self.is_stopped.load(Ordering::Acquire) {
@@ -234,6 +246,11 @@ impl Shared {
         SEED_PERIOD
     }
 
+    /// Whether the host of the route manager is looked up.
+    fn is_manager_found(&self) -> bool {
+        locked(&self.inner).manager_lookup.as_ref().is_some_and(Lookup::is_done)
+    }
+
     /// Asks the route manager for a table until there is one. A manager that comes back is asked again.
     fn request_table(&self) {
         let Collector::Request { manager, .. } = &self.options.collector else { return };
@@ -241,13 +258,24 @@ impl Shared {
         if inner.manager.is_some() && self.is_ready.load(Ordering::Acquire) {
             return;
         }
+        let is_first = inner.manager_lookup.is_none();
         let connection = match inner.manager {
             Some(connection) => connection,
             None => {
-                drop(inner);
-                let Ok(connection) = self.open(manager, Kind::Control) else {
-                    return log::line(log::INFO, &format_args!("the route manager {manager} cannot be reached"));
+                let lookup = match inner.manager_lookup.take().map_or_else(|| self.look_up(manager), Ok) {
+                    Ok(lookup) => lookup,
+                    Err(_) => {
+                        let line = "the address of the route manager is not HOST:PORT, see RMR_RTG_SVC:";
+                        return log::line(log::WARNING, &format_args!("{line} {manager}"));
+                    }
                 };
+                // it has until the next request
+                if is_first && !lookup.is_done() {
+                    inner.manager_lookup = Some(lookup);
+                    return;
+                }
+                drop(inner);
+                let Ok(connection) = self.open(manager, lookup, Kind::Control) else { return };
                 inner = locked(&self.inner);
                 inner.manager = Some(connection);
                 connection

@@ -35,8 +35,8 @@
 //! [`AgentLoop::run`] needs a thread. A base station that has an event loop waits for the agent's file descriptor
 //! instead; see [`AgentLoop::next_deadline`].
 //!
-//! Nothing blocks but the wait in [`AgentLoop::poll`], for at most the given timeout. Only a host *name* in an address
-//! may block while it is resolved: use IP addresses when the loop runs on a thread that must not block.
+//! Nothing blocks but the wait in [`AgentLoop::poll`], for at most the given timeout. A host *name* in an address is looked up on
+//! another thread (`link::Resolver`) at each attempt to connect.
 //!
 //! Memory is bounded: when a RIC reads slowly or is gone, its oldest reports are dropped and counted. When a RIC is
 //! lost, its subscriptions end ([`RanFunction::unsubscribe`]) and the agent reconnects, after 1 s at first and after
@@ -44,6 +44,7 @@
 
 mod associations;
 mod config;
+mod connect;
 mod function;
 mod node;
 mod poll;
@@ -53,16 +54,17 @@ mod views;
 mod wake;
 mod wrapper;
 
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use e2::{Agent, AgentConfig, AgentMisuse, AssocId, CloseReason, Time};
 use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId, RicActionId};
-use link::{Address, Events, Poll, Scratch};
+use link::{Address, Events, Poll, Scratch, Waker};
 use tracing::info;
 
 use crate::event_loop::Clock;
 use crate::peers::Peers;
-use crate::{Endpoint, Error, StopHandle};
+use crate::{Endpoint, Error, StopHandle, peers};
 use function::ControllerLinks;
 use node::{ConnectionTable, ControllerConnection, Node};
 use schedule::{DeadlineOwner, Schedule};
@@ -76,9 +78,10 @@ pub use views::{ControllerId, MAX_EXPOSED_UES, TooManyUes, Ue, Views};
 pub use wake::AgentWaker;
 pub use wrapper::Wrapper;
 
-/// The kinds of tokens: connections, and the waker.
+/// The kinds of tokens: connections, the waker, and host names that are looked up.
 const KIND_AGENT: u64 = 1;
 const KIND_WAKE: u64 = 2;
+const KIND_LOOKUP: u64 = 3;
 
 /// Identifies a node within its event loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,6 +121,10 @@ pub struct AgentLoop<F: RanFunction + ?Sized = dyn RanFunction> {
     /// The controller of each association, by the index in its token.
     controllers_by_link: Vec<Option<ControllerId>>,
     schedule: Schedule,
+    /// What wakes the loop when a host name is looked up.
+    lookup_waker: Waker,
+    /// Controllers whose host name is perhaps being looked up.
+    looking_up: BTreeSet<ControllerId>,
     /// Machines with pending output or events.
     dirty: Vec<ControllerId>,
     /// Owners whose deadline has expired, in the current iteration.
@@ -165,6 +172,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     fn create(config: AgentLoopConfig) -> Result<Self, Error> {
         let poll = Poll::new().map_err(Error::epoll)?;
         let stop = StopHandle::new(&poll).map_err(Error::epoll)?;
+        let lookup_waker = Waker::new(&poll, peers::token(KIND_LOOKUP, 0)).map_err(Error::epoll)?;
         Ok(AgentLoop {
             poll,
             events: Events::new(),
@@ -179,6 +187,8 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             connections: ConnectionTable::default(),
             controllers_by_link: Vec::new(),
             schedule: Schedule::default(),
+            lookup_waker,
+            looking_up: BTreeSet::new(),
             dirty: Vec::new(),
             due: Vec::new(),
             out: Vec::new(),
@@ -276,6 +286,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             has_answers: false,
             dirty: false,
             due: None,
+            lookup: None,
             connect_deadline: None,
         });
         if node.views.first().is_none() && node.controllers.is_empty() {
@@ -556,6 +567,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     fn close(&mut self, now: Time, id: ControllerId, assoc: Option<AssocId>, reason: CloseReason) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.assoc = None;
+        connection.lookup = None;
         connection.machine.handle_close(now, reason);
         self.drop_associations(id);
         if let Some(link) = assoc.and_then(|assoc| self.peers.remove(&self.poll, assoc)) {

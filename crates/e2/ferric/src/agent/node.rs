@@ -6,7 +6,7 @@ use e2::{Agent, AgentEvent, AgentMisuse, AssocId, ModificationRequest, Time};
 use e2ap::{
     Cause, CauseRicRequest, Codec, GlobalRicId, ProcedureCode, RanFunctionId, RicRequestId, RicSubscriptionTime,
 };
-use link::Address;
+use link::{Address, Lookup};
 use tracing::{debug, info, warn};
 
 use super::associations::{Association, AssociationUpdate};
@@ -46,7 +46,9 @@ pub(super) struct ControllerConnection {
     pub update: Option<AssociationUpdate>,
     /// The subscriptions with a start or end time.
     pub timed: TimedSubscriptions,
-    /// The time by which the link must be established.
+    /// The host name of `address` that is being looked up, before there is a link.
+    pub lookup: Option<Lookup>,
+    /// The time by which the host name must be looked up, and then the link be established.
     pub connect_deadline: Option<Time>,
     /// The RIC's global id, once it has accepted the setup.
     pub ric_id: Option<GlobalRicId>,

@@ -2,22 +2,18 @@
 
 use std::time::Duration;
 
-use e2::{AgentEvent, AssocId, CloseReason, Target, Time};
-use link::Link;
+use e2::{AgentEvent, AssocId, CloseReason, Time};
 use tracing::warn;
 
-use super::associations::address_of;
+use super::connect::UNREACHABLE;
 use super::schedule::DeadlineOwner;
-use super::{AgentLoop, ControllerId, KIND_WAKE, RanFunction};
-use crate::endpoint::ppid_of;
+use super::{AgentLoop, ControllerId, KIND_LOOKUP, KIND_WAKE, RanFunction};
 use crate::event_loop::STOP_TOKEN;
-use crate::{Error, endpoint, event_loop, peers};
+use crate::{Error, event_loop, peers};
 
 /// A connection that the RIC closes within this time after its setup was perhaps taken over by a node of the same identity.
 const DISPLACED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Follows the reason why a connection was never established.
-const UNREACHABLE: &str = "cannot connect to the RIC; retrying";
 /// The most octets that are read from one link before other links are served.
 pub(super) const BUDGET_OCTETS: usize = 64 * 1024;
 
@@ -46,6 +42,10 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
             }
             if event.token == peers::token(KIND_WAKE, 0) {
                 (0..self.nodes.len()).for_each(|node| self.renew(node));
+                continue;
+            }
+            if event.token == peers::token(KIND_LOOKUP, 0) {
+                self.take_lookups(now);
                 continue;
             }
             let assoc = AssocId(event.token);
@@ -130,48 +130,6 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.peers.touch(assoc);
     }
 
-    fn connect(&mut self, now: Time, id: ControllerId) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        self.config.link.sctp_ppid = ppid_of(connection.machine.node_id());
-        self.config.link.tap = self.config.link.tap.take().map(|tap| tap.with_encoding(connection.codec.name()));
-        connection.first = None;
-        let address = match connection.machine.target() {
-            Target::Configured(at) => connection.addresses.get(at).cloned(),
-            Target::Directed(tnl) => address_of(&connection.addresses[0], tnl),
-        };
-        let Some(address) = address else {
-            let node = connection.machine.node_id();
-            warn!(%node, ric = %connection.address, "the RIC directs the node to another address, which this kind of link does not have");
-            return connection.machine.handle_close(now, CloseReason::Transport);
-        };
-        connection.address = address;
-        endpoint::renew_certificates(&self.config.link);
-        let linked = Link::connect(&connection.address, &self.config.link);
-        let established = linked.as_ref().is_ok_and(|link| link.state() == link::State::Established);
-        let assoc = linked
-            .map_err(|e| e.to_string())
-            .and_then(|link| self.peers.insert(&self.poll, link).map_err(|e| e.to_string()));
-        match assoc {
-            Ok(assoc) => {
-                connection.assoc = Some(assoc);
-                let place = peers::place(assoc.0);
-                if self.controllers_by_link.len() <= place {
-                    self.controllers_by_link.resize(place + 1, None);
-                }
-                self.controllers_by_link[place] = Some(id);
-                if established {
-                    connection.machine.handle_open(now);
-                } else {
-                    connection.connect_deadline = Some(now + self.config.setup_timeout);
-                }
-            }
-            Err(error) => {
-                warn!(node = %connection.machine.node_id(), ric = %connection.address, error, "{UNREACHABLE}");
-                connection.machine.handle_close(now, CloseReason::Transport);
-            }
-        }
-    }
-
     pub(super) fn handle_loss(&mut self, now: Time, id: ControllerId, error: &link::Error) {
         if self.fail_over(id, error) {
             return;
@@ -218,12 +176,15 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
                 DeadlineOwner::Controller(id) => {
                     if let Some(connection) = self.connections.get_mut(id) {
                         connection.machine.handle_timeout(now);
-                        if connection.connect_deadline.is_some_and(|by| by <= now) {
+                        let is_late = connection.connect_deadline.is_some_and(|by| by <= now);
+                        if is_late && connection.lookup.is_some() {
+                            self.finish_lookup(now, id);
+                        } else if is_late {
                             // the peer does not answer, or never completes the handshake
                             connection.lost = Some(link::Error::Lost(std::io::ErrorKind::TimedOut.into()));
                         }
-                        self.mark_dirty(id);
                     }
+                    self.mark_dirty(id);
                     self.associations_due(now, id);
                 }
             }

@@ -97,8 +97,9 @@ impl Xapp {
         timeout: Option<Duration>,
         handle: &mut dyn FnMut(SessionEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
+        self.finish_lookup()?;
         self.write()?;
-        // verdicts and a missing welcome have deadlines
+        // verdicts, a host name and a missing welcome have deadlines
         let welcome_deadline = match self.connection {
             ConnectionState::AwaitingWelcome(by) => Some(by),
             ConnectionState::Open | ConnectionState::Lost(_) => None,
@@ -112,6 +113,7 @@ impl Xapp {
             readable |= event.readable;
             writable |= event.writable;
         }
+        self.finish_lookup()?;
         if readable {
             self.read(handle)?;
         }

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use e2::xapp::NodeInfo;
 use e2::{NodeId, XappClient};
 use e2ap::{Codec, GlobalRicId};
-use link::{Address, Events, Link, Poll, Scratch};
+use link::{Address, Events, Link, Lookup, Poll, Scratch};
 
 use crate::{Error, StopHandle};
 
@@ -48,7 +48,8 @@ pub use verify::{MAX_VERIFICATIONS, TooManyVerifications, Verdict, Verification}
 /// The configuration of an xApp's session.
 #[derive(Clone, Debug)]
 pub struct XappConfig {
-    /// The time within which the RIC must send its welcome. Default: 5 s.
+    /// The time within which the RIC must send its welcome; before, its host name, if it has one, is looked up within 10 s.
+    /// Default: 5 s.
     pub connect_timeout: Duration,
     /// The configuration of the link. Default: PDUs of up to 16 KiB above E2's 1 MiB, as a RIC sends them by default.
     pub link: link::Config,
@@ -94,8 +95,9 @@ pub struct Xapp {
     poll: Poll,
     events: Events,
     scratch: Scratch,
-    /// `None` while the RIC is lost.
+    /// `None` while the RIC is lost, and while its host name is looked up.
     link: Option<Link>,
+    lookup: Option<Lookup>,
     writable_wanted: bool,
     stop: StopHandle,
     address: Address,
@@ -114,7 +116,7 @@ pub struct Xapp {
 /// The state of the connection to the RIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionState {
-    /// The hello is sent; the welcome must arrive by then.
+    /// The hello is sent; the welcome must arrive by then, or before that the host name be looked up.
     AwaitingWelcome(Instant),
     Open,
     /// There is no RIC; the next attempt is at that time.
@@ -130,27 +132,17 @@ impl Xapp {
     /// When no RIC answers at this address, the peer does not use the protocol, or the welcome does not arrive in
     /// time.
     pub fn connect(address: &Address, name: &str, config: XappConfig) -> Result<Self, Error> {
-        let deadline = Instant::now() + config.connect_timeout;
         let mut xapp = Xapp::unconnected(address, name, config)?;
-        xapp.open_link()?;
-        let mut welcome = None;
-        while welcome.is_none() {
-            let timeout = deadline.saturating_duration_since(Instant::now());
-            if timeout.is_zero() {
-                return Err(Error::NoAnswer);
-            }
+        xapp.begin_to_connect()?;
+        while xapp.connection != ConnectionState::Open {
             let mut unreported_nodes = Vec::new();
-            xapp.exchange(Some(timeout), &mut |event, _| match event {
-                SessionEvent::Welcome(ric_id) => welcome = Some(ric_id),
+            // ends at the latest when the time for the look-up, or for the welcome, is over
+            xapp.converse(None, &mut |event, _| match event {
                 SessionEvent::Event(XappEvent::NodeUp(node)) => unreported_nodes.push(node.id),
-                SessionEvent::Event(_) => {}
+                SessionEvent::Welcome(_) | SessionEvent::Event(_) => {}
             })?;
             xapp.unreported_nodes.append(&mut unreported_nodes);
         }
-        if let Some(ric_id) = welcome {
-            xapp.ric_id = ric_id;
-        }
-        xapp.connection = ConnectionState::Open;
         Ok(xapp)
     }
 
@@ -163,6 +155,7 @@ impl Xapp {
             events: Events::new(),
             scratch: Scratch::new(),
             link: None,
+            lookup: None,
             writable_wanted: true,
             stop,
             address: address.clone(),
@@ -287,7 +280,9 @@ impl Xapp {
             (self.ric_id, self.connection) = (ric_id, ConnectionState::Open);
             self.pause = self.config.reconnect.unwrap_or_default().first;
         }
-        let late = matches!(self.connection, ConnectionState::AwaitingWelcome(by) if by <= Instant::now());
+        // a look-up that is late is for `finish_lookup`
+        let late = matches!(self.connection, ConnectionState::AwaitingWelcome(by) if by <= Instant::now())
+            && self.lookup.is_none();
         exchanged.and(if late { Err(Error::NoAnswer) } else { Ok(()) })
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use e2::SubscriptionEnd;
 use e2::{ControlOutcome, ModifyOutcome, QueryOutcome, SubscribeError};
-use link::{Interest, Link};
+use link::{Interest, Link, Lookup};
 
 use super::exchange::SessionEvent;
 use super::session_state::PendingRequest;
@@ -26,7 +26,7 @@ impl Xapp {
         if Instant::now() < until {
             return Ok(false);
         }
-        match self.open_link() {
+        match self.begin_to_connect() {
             Ok(()) => Ok(true),
             Err(error) => {
                 tracing::debug!(ric = %self.address, %error, "cannot connect to the RIC; retrying");
@@ -36,18 +36,28 @@ impl Xapp {
         }
     }
 
-    /// Begins to connect; the hello is sent once there is a link.
-    pub(super) fn open_link(&mut self) -> Result<(), Error> {
-        endpoint::renew_certificates(&self.config.link);
-        let link = Link::connect(&self.address, &self.config.link)?;
-        self.poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;
-        self.link = Some(link);
-        self.writable_wanted = true;
+    /// Begins to connect: has the host name looked up, if the address has one. The hello is sent once there is a link.
+    pub(super) fn begin_to_connect(&mut self) -> Result<(), Error> {
         // what was requested of a RIC that is lost
         self.requests.ends.clear();
         self.requests.bytes.clear();
-        self.connection = ConnectionState::AwaitingWelcome(after(self.config.connect_timeout));
         self.send_hello();
+        self.lookup = Some(Lookup::begin(&self.address, &self.config.link, &self.stop.waker()));
+        self.connection = ConnectionState::AwaitingWelcome(after(endpoint::LOOKUP_TIMEOUT));
+        self.finish_lookup()
+    }
+
+    /// Connects to a host whose name is looked up, or was not in time.
+    pub(super) fn finish_lookup(&mut self) -> Result<(), Error> {
+        let is_late = matches!(self.connection, ConnectionState::AwaitingWelcome(by) if by <= Instant::now());
+        let Some(lookup) = self.lookup.take_if(|lookup| lookup.is_done() || is_late) else { return Ok(()) };
+        let resolved = endpoint::finish_lookup(lookup)?;
+        endpoint::renew_certificates(&self.config.link);
+        let link = Link::connect_resolved(resolved, &self.config.link)?;
+        self.poll.add(&link, LINK_TOKEN, Interest::READ_WRITE).map_err(Error::epoll)?;
+        self.link = Some(link);
+        self.writable_wanted = true;
+        self.connection = ConnectionState::AwaitingWelcome(after(self.config.connect_timeout));
         Ok(())
     }
 
@@ -55,7 +65,7 @@ impl Xapp {
     pub(super) fn advance(&mut self, handle: &mut dyn FnMut(SessionEvent<'_>, &mut Commands<'_>)) -> Result<(), Error> {
         match self.connection {
             ConnectionState::Lost(until) if Instant::now() < until => return Ok(()),
-            ConnectionState::Lost(_) => self.open_link()?,
+            ConnectionState::Lost(_) => self.begin_to_connect()?,
             ConnectionState::AwaitingWelcome(_) | ConnectionState::Open => {}
         }
         self.converse(Some(Duration::ZERO), handle)
@@ -88,6 +98,7 @@ impl Xapp {
             // closing the descriptor would do as well
             let _ = self.poll.remove(&link);
         }
+        self.lookup = None;
         self.unreported_nodes.clear();
         self.fail_unanswered(handle);
         for node in std::mem::take(&mut self.nodes).values() {
