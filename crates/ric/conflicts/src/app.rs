@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use e2sm::Arena;
 use e2sm::kpm::{
@@ -16,11 +15,6 @@ use tracing::{info, warn};
 
 use crate::rules::{ConflictRules, is_for};
 use crate::state::State;
-
-/// The reports of a KPI in a window.
-const REPORTS_PER_WINDOW: u32 = 4;
-/// The shortest and the longest reporting period.
-const PERIODS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(10));
 
 /// The subscription to a KPI of a node.
 struct Source {
@@ -58,8 +52,8 @@ impl ConflictApp {
         let mut wanted = Vec::new();
         for (number, kpi) in self.state().rules.kpis.iter().enumerate() {
             if let Some(protection) = kpi.protection.as_ref().filter(|_| is_for(kpi.nodes.as_deref(), &node_name)) {
-                let period = (protection.window / REPORTS_PER_WINDOW).clamp(PERIODS.0, PERIODS.1);
-                wanted.push((number, kpi.name.clone(), protection.s_nssai, period.as_millis() as u32));
+                let period_ms = protection.period().as_millis() as u32; // at most 10000
+                wanted.push((number, kpi.name.clone(), protection.s_nssai, period_ms));
             }
         }
         for (kpi, name, s_nssai, period_ms) in wanted {
@@ -139,7 +133,18 @@ impl ConflictApp {
                     );
                 }
             }
-            RequestEvent::SubscriptionEnded { subscription, .. } => drop(self.sources.remove(subscription)),
+            RequestEvent::SubscriptionEnded { subscription, .. } => {
+                let Some(source) = self.sources.remove(subscription) else { return };
+                self.state().watches.end(source.node, source.kpi);
+                if ric.allows_line(source.node) {
+                    let kpi = self.state().rules.kpis.get(source.kpi).map(|kpi| kpi.name.clone());
+                    warn!(
+                        node = source.node_name,
+                        kpi,
+                        "controls are no longer judged by the KPI at this node: its subscription has ended; have the rules read again"
+                    );
+                }
+            }
             _ => {}
         }
     }
@@ -179,8 +184,8 @@ impl Iapp for ConflictApp {
         let Ok(message) = IndicationMessage::decode_in(message, revision, wire, arena) else { return };
         let action = ActionDefinition::decode_in(&source.action, revision, wire, arena).ok();
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        for value in message.rows(action.as_ref()).filter_map(|row| row.value.number()) {
-            state.kpi_reported(source.node, &source.node_name, source.kpi, value, ric.now());
+        for row in message.rows(action.as_ref()) {
+            state.kpi_reported(source.node, &source.node_name, source.kpi, row.value.number(), ric.now());
         }
     }
 }

@@ -7,7 +7,6 @@ use ferric::e2::content::Setting;
 use ferric::e2::{NodeId, Time};
 
 use crate::rules::{Better, ConflictRules, Kpi, Protection, is_for};
-use crate::state::Asked;
 
 /// The values of a KPI that are kept.
 const MAX_VALUES: usize = 1024;
@@ -21,6 +20,17 @@ struct Suspect {
     control: u64,
     xapp: Arc<str>,
     settings: Vec<Setting>,
+}
+
+/// A control that is sent now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentControl<'a> {
+    pub at: Time,
+    pub number: u64,
+    pub xapp: &'a Arc<str>,
+    pub node: NodeId,
+    pub node_name: &'a str,
+    pub settings: &'a [Setting],
 }
 
 /// A KPI of a node.
@@ -50,6 +60,11 @@ impl Watches {
         self.0.entry((node, kpi)).or_default();
     }
 
+    /// Ends it: the node reports the KPI no more.
+    pub fn end(&mut self, node: NodeId, kpi: usize) {
+        self.0.remove(&(node, kpi));
+    }
+
     pub fn has_any(&self) -> bool {
         !self.0.is_empty()
     }
@@ -59,33 +74,48 @@ impl Watches {
     }
 
     /// Notes a control that is sent, for the KPIs of others that it may move.
-    pub fn suspect(&mut self, rules: &ConflictRules, asked: &Asked<'_>) {
+    pub fn suspect(&mut self, rules: &ConflictRules, sent: SentControl<'_>) {
         for (number, kpi) in rules.kpis.iter().enumerate() {
-            let Some(watch) = self.0.get_mut(&(asked.node.id, number)) else { continue };
-            let is_own = kpi.protection.as_ref().is_none_or(|protection| protection.xapp == *asked.xapp);
-            if is_own || !is_for(kpi.nodes.as_deref(), &asked.node_name) || watch.suspects.len() >= MAX_SUSPECTS {
+            let Some(watch) = self.0.get_mut(&(sent.node, number)) else { continue };
+            let is_own = kpi.protection.as_ref().is_none_or(|protection| protection.xapp == **sent.xapp);
+            if is_own || !is_for(kpi.nodes.as_deref(), sent.node_name) || watch.suspects.len() >= MAX_SUSPECTS {
                 continue;
             }
-            let mut settings = asked.settings.clone();
-            settings.retain(|setting| moves(kpi, &setting.parameter));
+            let moving = sent.settings.iter().filter(|setting| moves(kpi, &setting.parameter));
+            let settings: Vec<_> = moving.cloned().collect();
             if !settings.is_empty() {
-                let (control, xapp) = (asked.number, Arc::clone(&asked.xapp));
-                watch.suspects.push_back(Suspect { at: asked.now, control, xapp, settings });
+                let (control, xapp) = (sent.number, Arc::clone(sent.xapp));
+                watch.suspects.push_back(Suspect { at: sent.at, control, xapp, settings });
             }
         }
     }
 
-    /// Takes a value of a KPI. Returns the controls whose window is over and after which it is worse.
-    pub fn report(&mut self, rules: &ConflictRules, of: (NodeId, usize), value: f64, now: Time) -> Vec<Degradation> {
+    /// Forgets a control that the node has not executed.
+    pub fn forget_control(&mut self, node: NodeId, control: u64) {
+        let of_node = self.0.iter_mut().filter(|((of, _), _)| *of == node);
+        of_node.for_each(|(_, watch)| watch.suspects.retain(|suspect| suspect.control != control));
+    }
+
+    /// Takes a report of a KPI, which may have no value: then nothing happened in its period that could be measured. Returns the controls
+    /// after which the KPI is worse, of those that a whole window has followed.
+    pub fn report(
+        &mut self,
+        rules: &ConflictRules,
+        of: (NodeId, usize),
+        value: Option<f64>,
+        now: Time,
+    ) -> Vec<Degradation> {
         let protection = rules.kpis.get(of.1).and_then(|kpi| kpi.protection.as_ref());
         let (Some(watch), Some(protection)) = (self.0.get_mut(&of), protection) else { return Vec::new() };
-        watch.values.push_back((now, value));
+        watch.values.extend(value.map(|value| (now, value)));
+        let period = protection.period();
         let mut found = Vec::new();
         while watch.suspects.front().is_some_and(|suspect| suspect.at + protection.window <= now) {
             let Some(suspect) = watch.suspects.pop_front() else { break };
             let at = suspect.at;
             let before = mean(&watch.values, |time| time <= at && at - time <= protection.window);
-            let after = mean(&watch.values, |time| time > at && time - at <= protection.window);
+            // a report is of the period before it: the first one after a control is also of the time before the control
+            let after = mean(&watch.values, |time| time - at >= period && time - at <= protection.window);
             if let (Some(before), Some(after)) = (before, after)
                 && is_worse(protection, before, after)
             {

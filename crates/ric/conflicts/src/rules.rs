@@ -1,5 +1,6 @@
 //! The rules: which controls are in conflict, and what is done about it.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,6 +26,12 @@ const HOLD: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_millis(500);
 /// The default of `window_ms`.
 const WINDOW: Duration = Duration::from_secs(2);
+/// The range of `window_ms`: four reports of 10 ms, the shortest period; an hour.
+const WINDOWS_MS: RangeInclusive<i64> = 40..=3_600_000;
+/// The reports of a KPI in a window.
+const REPORTS_PER_WINDOW: u32 = 4;
+/// The longest period of reports.
+const MAX_PERIOD: Duration = Duration::from_secs(10);
 /// The default of `degradation_percent`.
 const DEGRADATION: f64 = 20.0;
 
@@ -131,6 +138,14 @@ pub(crate) struct Protection {
     pub degradation: f64,
     /// The time before and after a control over which the KPI is averaged.
     pub window: Duration,
+}
+
+impl Protection {
+    /// The period of reports: a whole number of milliseconds.
+    pub fn period(&self) -> Duration {
+        let period = (self.window / REPORTS_PER_WINDOW).min(MAX_PERIOD);
+        Duration::from_millis(period.as_millis() as u64) // at most 10000
+    }
 }
 
 /// A rule on a KPI: indirect conflicts of the parameters that move it, and implicit ones.
@@ -254,7 +269,16 @@ fn is_name(name: &str) -> bool {
 }
 
 fn milliseconds(table: &Table<'_>, key: &'static str, default: Duration) -> Result<Duration, Error> {
-    let given = table.integer::<u32>(key, 1..=3_600_000)?;
+    milliseconds_in(table, key, 1..=3_600_000, default)
+}
+
+fn milliseconds_in(
+    table: &Table<'_>,
+    key: &'static str,
+    range: RangeInclusive<i64>,
+    default: Duration,
+) -> Result<Duration, Error> {
+    let given = table.integer::<u32>(key, range)?;
     Ok(given.map_or(default, |ms| Duration::from_millis(ms.into())))
 }
 
@@ -325,7 +349,7 @@ fn read_kpi(table: &Table<'_>) -> Result<Kpi, Error> {
                 s_nssai: table.parsed("s_nssai", "an S-NSSAI such as 1 or 1-00000a")?,
                 better: better.ok_or_else(|| table.missing("better", "higher or lower"))?,
                 degradation: table.number("degradation_percent", 1.0..=1000.0)?.unwrap_or(DEGRADATION) / 100.0,
-                window: milliseconds(table, "window_ms", WINDOW)?,
+                window: milliseconds_in(table, "window_ms", WINDOWS_MS, WINDOW)?,
             })
         }
         None => {
@@ -377,6 +401,10 @@ mod tests {
             (kpi("policy = \"merge\"\nparameters = [\"rc/2/6\", \"slice/dl\"]"), "cannot be combined"),
             (kpi("policy = \"first\"\nprotects = \"a\"\nbetter = \"higher\""), "after a degradation"),
             (kpi("policy = \"priority\"\nprotects = \"a\""), "missing key `better`"),
+            (
+                kpi("policy = \"priority\"\nprotects = \"a\"\nbetter = \"lower\"\nwindow_ms = 39"),
+                "window_ms: 39 is out of range",
+            ),
             (kpi("policy = \"first\"\nwindow_ms = 5\nparameters = [\"tc\", \"rc\"]"), "only a KPI that `protects`"),
             (
                 "[[xapp]]\nname = \"a\"\npriority = 1\n[[xapp]]\nname = \"a\"\npriority = 2\n".to_owned()

@@ -16,7 +16,7 @@ use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId};
 
 use crate::decision::{Action, Conflict, Decision, Kind, describe};
 use crate::holders::{Holder, Holders, Key};
-use crate::implicit::Watches;
+use crate::implicit::{SentControl, Watches};
 use crate::questions::Questions;
 use crate::rules::{ConflictRules, Policy};
 use crate::settings::settings;
@@ -45,6 +45,7 @@ pub type ConflictClock = Arc<dyn Fn() -> Time + Send + Sync>;
 #[derive(Debug)]
 struct Pending {
     number: u64,
+    node: NodeId,
     /// What the xApp did not hold before.
     new: Vec<Key>,
 }
@@ -260,8 +261,16 @@ impl State {
                 new.push(key);
             }
         }
-        self.watches.suspect(&self.rules, asked);
-        self.pending.insert((consumer, ticket), Pending { number: asked.number, new });
+        let sent = SentControl {
+            at: asked.now,
+            number: asked.number,
+            xapp: &asked.xapp,
+            node: asked.node.id,
+            node_name: &asked.node_name,
+            settings: &asked.settings,
+        };
+        self.watches.suspect(&self.rules, sent);
+        self.pending.insert((consumer, ticket), Pending { number: asked.number, node: asked.node.id, new });
     }
 
     fn block(&mut self, asked: &Asked<'_>) -> Option<Conflict> {
@@ -294,6 +303,7 @@ impl State {
             matches!(outcome, ControlOutcome::Acknowledged(_) | ControlOutcome::Sent | ControlOutcome::TimedOut);
         if !is_executed {
             pending.new.iter().for_each(|key| self.holders.take_back(key, pending.number));
+            self.watches.forget_control(pending.node, pending.number);
         }
         self.audit_outcome(pending.number, &outcome.to_string());
     }
@@ -318,8 +328,8 @@ impl State {
         }
     }
 
-    /// Takes a value of a KPI that a node has reported, and judges the controls before it.
-    pub fn kpi_reported(&mut self, node: NodeId, node_name: &str, kpi: usize, value: f64, now: Time) {
+    /// Takes a report of a KPI, and judges the controls before it.
+    pub fn kpi_reported(&mut self, node: NodeId, node_name: &str, kpi: usize, value: Option<f64>, now: Time) {
         let now = self.time(now);
         for found in self.watches.report(&self.rules, (node, kpi), value, now) {
             let Some(of) = self.rules.kpis.get(kpi) else { continue };

@@ -10,6 +10,7 @@ use ferric::e2ap::Cause;
 
 use super::{Asked, CONFLICT, Grant, LIMIT, NO_ANSWER, Pending, State};
 use crate::decision::{Action, Conflict, Decision, Kind, describe};
+use crate::implicit::SentControl;
 use crate::questions::Question;
 use crate::rules::Policy;
 
@@ -153,7 +154,10 @@ impl State {
                     new.push(key);
                 }
             }
-            self.pending.insert((control.consumer, control.ticket), Pending { number, new });
+            let (node, settings) = (control.node, &settings);
+            let sent = SentControl { at: now, number, xapp: &xapp, node, node_name: &node_name, settings };
+            self.watches.suspect(&self.rules, sent);
+            self.pending.insert((control.consumer, control.ticket), Pending { number, node, new });
         } else {
             control.refusal = Some(cause);
         }

@@ -361,35 +361,6 @@ fn parameters_that_move_one_kpi_are_an_indirect_conflict() {
 }
 
 #[test]
-fn degradation_after_a_control_refuses_its_parameter_for_a_time() {
-    let kpi = "[[xapp]]\nname = \"a\"\npriority = 1\n[[kpi]]\nname = \"DRB.UEThpDl\"\npolicy = \"priority\"\nhold_ms = 1000\n\
-               protects = \"a\"\nbetter = \"higher\"\ndegradation_percent = 20\nwindow_ms = 400";
-    let mut world = World::new(kpi);
-    world.state.watches.begin(NodeId(1), 0);
-    let report = |world: &mut World, ms: u64, value: f64| {
-        world.state.kpi_reported(NodeId(1), "gnb-00101-e00", 0, value, at(ms));
-    };
-    for ms in [0, 100, 200, 300] {
-        report(&mut world, ms, 100.0);
-    }
-    assert_eq!(world.set("b", 350, 1, 0.5), Got::Sent);
-    assert_eq!(world.set("a", 360, 1, 0.5), Got::Sent, "its own control is not suspected");
-    for ms in [400, 500, 600, 700] {
-        report(&mut world, ms, 79.0);
-    }
-    assert_eq!(world.set("b", 740, 1, 0.6), Got::Sent, "the window is not over");
-    report(&mut world, 760, 79.0);
-    assert!(world.reason().contains("was 100.000 before and 79.000 after it"), "{}", world.reason());
-    assert_eq!(world.set("b", 770, 1, 0.6), Got::Refused(CONFLICT));
-    assert_eq!(world.set("b", 1760, 1, 0.6), Got::Sent);
-    // within the limit
-    for ms in [1800, 1900, 2000, 2100, 2200] {
-        report(&mut world, ms, 70.0);
-    }
-    assert_eq!(world.set("b", 2210, 1, 0.6), Got::Sent);
-}
-
-#[test]
 fn octets_that_cannot_be_read_are_refused_unless_configured_otherwise() {
     let mut world = World::new(&rule("policy = \"first\""));
     assert_eq!(world.control("a", 0, &[0xff; 9]), Got::Refused(INVALID));
@@ -423,4 +394,5 @@ fn xapp_that_takes_all_parameters_leaves_room() {
     assert!(world.state.decisions.len() <= MAX_DECISIONS);
 }
 
+mod protected_kpis;
 mod ue_names;
