@@ -172,6 +172,8 @@ pub(crate) fn observe(node: &mut BaseStation, model: Offered, message: &[u8], ar
                             if let Some(actual) = &mut node.slices.actual {
                                 actual[tenant].ues.remove(&rnti);
                             }
+                            // the slice that it has left may be without UEs now
+                            node.slices.refresh(tenant);
                         }
                     }
                 }
