@@ -232,7 +232,13 @@ impl VirtualizationApp {
         let sla = self.sla.clone();
         let has_slices = functions.iter().any(|(_, model)| matches!(model, Offered::Slice(_)));
         let shared = SharedNode::new(NodeState { has_slices, ..NodeState::new(name.clone(), plmn, sla.clone()) });
-        if !functions.iter().any(|(_, model)| matches!(model, Offered::Rrc(_))) && ric.allows_line(node.id) {
+        if functions.is_empty() && ric.allows_line(node.id) {
+            warn!(
+                node = name,
+                "tenants do not see the base station: it offers no service model that they may have; see docs/virtualization.md, \
+                 \"What a tenant has\""
+            );
+        } else if !functions.iter().any(|(_, model)| matches!(model, Offered::Rrc(_))) && ric.allows_line(node.id) {
             warn!(
                 node = name,
                 "the base station reports no events of UEs: tenants do not see any UE of it; let it offer the RRC service model"
@@ -240,8 +246,10 @@ impl VirtualizationApp {
         }
         warn_of_tenants_without_ues(node, &sla, ric);
         let virtual_node = |tenant: usize| {
+            let of = (self.instance, &*sla, tenant);
             sla.has_tenant(tenant)
-                .then(|| add_virtual_node(&mut self.agents, node, &shared, &functions, (self.instance, &sla, tenant)))
+                .then(|| add_virtual_node(&mut self.agents, node, &shared, &functions, of, ric))
+                .flatten()
         };
         let virtual_nodes = (0..sla.tenants.len()).map(virtual_node).collect();
         for (Function { id, .. }, model) in &functions {
@@ -306,8 +314,8 @@ impl VirtualizationApp {
             }
             for tenant in &changes.added {
                 let of = (self.instance, &*self.sla, *tenant);
-                let handle = add_virtual_node(&mut self.agents, node, &station.shared, &station.functions, of);
-                station.virtual_nodes[*tenant] = Some(handle);
+                station.virtual_nodes[*tenant] =
+                    add_virtual_node(&mut self.agents, node, &station.shared, &station.functions, of, ric);
             }
             for tenant in &changes.resized {
                 self.controls.renew_policies(node.id, station, *tenant, false, ric);
@@ -503,14 +511,18 @@ fn offered(node: &Node) -> Vec<(Function, Offered)> {
     offered.collect()
 }
 
-/// Adds the virtual node of a tenant for a base station.
+/// Adds the virtual node of a tenant for a base station; `None` if that has nothing for tenants, or what E2AP cannot carry.
 fn add_virtual_node(
     agents: &mut SendAgentLoop,
     node: &Node,
     shared: &SharedNode,
     offered: &[(Function, Offered)],
     (instance, sla, tenant): (ControllerInstance, &Sla, usize),
-) -> NodeHandle {
+    ric: &mut IappContext<'_>,
+) -> Option<NodeHandle> {
+    if offered.is_empty() {
+        return None;
+    }
     let agreement = &sla.tenants[tenant];
     let functions = offered.iter().map(|(definition, model)| {
         let function = VirtualFunction::new(shared.clone(), tenant, definition.clone(), *model);
@@ -523,8 +535,21 @@ fn add_virtual_node(
         ..NodeConfig::new(virtual_id(node.global_id, agreement.plmn))
     };
     let handle = agents.add_node(config, functions.collect());
-    agents.add_controller(handle, agreement.ric.clone());
-    handle
+    match agents.try_add_controller(handle, agreement.ric.clone()) {
+        Ok(_) => Some(handle),
+        Err(error) => {
+            agents.remove_node(handle);
+            if ric.allows_line(node.id) {
+                warn!(
+                    node = %node.global_id,
+                    tenant = agreement.name,
+                    "the tenant does not see the base station, whose RAN functions cannot be offered to it: {error}; correct the base \
+                     station"
+                );
+            }
+            None
+        }
+    }
 }
 
 /// The global id of a virtual node: the base station in the tenant's network.

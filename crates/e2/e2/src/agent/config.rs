@@ -76,7 +76,7 @@ pub struct AgentConfig {
 pub enum AgentConfigError {
     /// Two functions have the same id.
     DuplicateFunction(RanFunctionId),
-    /// The OID of a function is empty or not a PrintableString.
+    /// The OID of a function is empty or not a PrintableString, in a version that has OIDs.
     BadOid(RanFunctionId),
     /// The version cannot carry the setup request: a number is out of range, there are too many functions, or none in v2 or later.
     Setup(per::Error),
@@ -131,7 +131,9 @@ impl AgentConfig {
                 return Err(AgentConfigError::DuplicateFunction(function.id));
             }
             let printable = |c: u8| c.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&c);
-            if function.oid.is_empty() || !function.oid.bytes().all(printable) {
+            let is_valid = !function.oid.is_empty() && function.oid.bytes().all(printable);
+            // v01.00 does not have it
+            if !is_valid && self.version > Version::V1_00 {
                 return Err(AgentConfigError::BadOid(function.id));
             }
         }

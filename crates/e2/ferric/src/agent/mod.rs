@@ -57,7 +57,7 @@ mod wrapper;
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-use e2::{Agent, AgentConfig, AgentMisuse, AssocId, CloseReason, Time};
+use e2::{Agent, AgentConfig, AgentConfigError, AgentMisuse, AssocId, CloseReason, Time};
 use e2ap::{E2NodeComponentConfigAdditionItem, GlobalE2NodeId, GlobalRicId, RanFunctionId, RicActionId};
 use link::{Address, Events, Poll, Scratch, Waker};
 use tracing::info;
@@ -242,6 +242,18 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         self.add_redundant_controller(node, vec![endpoint])
     }
 
+    /// Adds the RIC at `endpoint` as a controller of a node with functions that come from elsewhere, such as those of another node.
+    ///
+    /// # Errors
+    /// When [`AgentConfig::check`] fails: two functions have one id, an OID is malformed, or the version cannot carry the functions.
+    pub fn try_add_controller(
+        &mut self,
+        node: NodeHandle,
+        endpoint: Endpoint,
+    ) -> Result<ControllerId, AgentConfigError> {
+        self.add_checked(node, vec![endpoint])
+    }
+
     /// Adds a controller that consists of several RICs, one of which serves the node at a time. The node goes to the next
     /// endpoint at once when a RIC is lost, does not answer or refuses the setup, and to the address that a RIC names in its
     /// refusal (E2AP v03.01 8.3.1.3). After all endpoints have failed, it waits as with one.
@@ -249,6 +261,13 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
     /// # Panics
     /// As [`AgentLoop::add_controller`]; when there is no endpoint, or they have different encodings.
     pub fn add_redundant_controller(&mut self, node: NodeHandle, endpoints: Vec<Endpoint>) -> ControllerId {
+        match self.add_checked(node, endpoints) {
+            Ok(id) => id,
+            Err(error) => panic!("invalid agent configuration: {error}"),
+        }
+    }
+
+    fn add_checked(&mut self, node: NodeHandle, endpoints: Vec<Endpoint>) -> Result<ControllerId, AgentConfigError> {
         let Some(codec) = endpoints.first().map(|endpoint| endpoint.codec) else {
             panic!("a controller has an address")
         };
@@ -266,6 +285,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         config.retry_first = self.config.retry_first;
         config.retry_last = self.config.retry_last;
         config.setup_timeout = self.config.setup_timeout;
+        config.check()?;
         let id = self.connections.add(ControllerConnection {
             node: at,
             machine: Agent::new(config),
@@ -294,7 +314,7 @@ impl<F: RanFunction + ?Sized> AgentLoop<F> {
         }
         node.controllers.push(id);
         self.mark_dirty(id);
-        id
+        Ok(id)
     }
 
     /// Removes a controller from its node. If the E2 Setup is in effect and the version is v2 or later, an E2 Removal

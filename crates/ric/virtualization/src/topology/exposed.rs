@@ -311,8 +311,17 @@ pub(super) fn expose(
             ..NodeConfig::new(station.config.global_id(&cu.global_id))
         };
         let handle = agents.add_node(config, station.functions.iter().map(make).collect());
-        agents.add_controller(handle, topology.ric.clone());
-        station.handle = Some(handle);
+        match agents.try_add_controller(handle, topology.ric.clone()) {
+            Ok(_) => station.handle = Some(handle),
+            Err(error) => {
+                warn!(
+                    station = %station.config,
+                    "base station is not exposed: its parts have RAN functions that cannot be offered together: {error}; correct the parts"
+                );
+                agents.remove_node(handle);
+                station.functions.clear();
+            }
+        }
         return;
     };
     let is_same = |a: &Exposed, b: &Exposed| a.id == b.id && a.node == b.node && a.of_part == b.of_part;
