@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use e2sm::{Wire, rlc};
+use e2sm::{Model, Wire, mac, rlc};
 use ferric::agent::{Admission, AgentLoop, AgentLoopConfig, ControllerId, NodeConfig, RanFunction, RequestKey, Views};
 use ferric::e2::{Action, Function, RequestEvent, SubscribeError, SubscriptionRequest, SubscriptionSpec, Time};
 use ferric::e2ap::{
     Cause, CauseRicRequest, GlobalE2NodeId, GnbId, PlmnIdentity, RanFunctionId, RanFunctionRevision, RicActionId,
-    RicActionType,
+    RicActionType, Version,
 };
 use ferric::xapp::{Ric, Xapp, XappConfig, XappEvent};
 use ran::scenario::ScenarioFolders;
@@ -150,16 +150,25 @@ fn tenant_whose_network_no_cell_serves_is_in_the_log() {
 }
 
 /// A RAN function that admits nothing.
-struct Rlc;
+struct Refusing {
+    model: Model,
+    oid: String,
+}
 
-impl RanFunction for Rlc {
+impl Refusing {
+    fn of(model: Model) -> Box<dyn RanFunction> {
+        Box::new(Refusing { oid: model.oid(Wire::Per), model })
+    }
+}
+
+impl RanFunction for Refusing {
     fn id(&self) -> RanFunctionId {
-        RanFunctionId(rlc::MODEL.function_id)
+        RanFunctionId(self.model.function_id)
     }
 
     fn definition(&self) -> Function {
-        let (oid, revision) = (rlc::MODEL.oid(Wire::Per), RanFunctionRevision(1));
-        Function { id: self.id(), revision, oid, definition: rlc::MODEL.name.into() }
+        let (oid, revision) = (self.oid.clone(), RanFunctionRevision(1));
+        Function { id: self.id(), revision, oid, definition: self.model.name.into() }
     }
 
     fn subscribe(&mut self, _: Time, _: ControllerId, _: &SubscriptionRequest, _: &Views) -> Result<Admission, Cause> {
@@ -177,7 +186,7 @@ fn second_base_station_with_one_identity_but_for_the_plmn_is_not_shared() {
     let mut agents = AgentLoop::new(AgentLoopConfig::default()).unwrap();
     let mut connect = |mnc, number: u32| {
         let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, mnc, 2), GnbId::new(number, 28));
-        let node = agents.add_node(NodeConfig::new(id), vec![Box::new(Rlc)]);
+        let node = agents.add_node(NodeConfig::new(id), vec![Refusing::of(rlc::MODEL)]);
         agents.add_controller(node, host.e2.clone().into());
         let before = ids(&host).len();
         eventually("the base station is up", || {
@@ -193,6 +202,41 @@ fn second_base_station_with_one_identity_but_for_the_plmn_is_not_shared() {
     assert!(log.contains("but for its PLMN it has the identity of gnb-00105-e00"));
     assert!(!log.contains("gnb-00107-e00 set up on another association"));
     assert_eq!(ids(&tenant), ["gnb-00107-e00", "gnb-00107-e01"]);
+}
+
+/// What a base station offers is not in the tenants' hands: it never ends the RIC of all.
+#[test]
+fn base_station_without_oids_or_without_functions_for_tenants_harms_nobody() {
+    let tenant = TestRic::start();
+    let (host, _) = TestRic::with_virtual_networks(sla(&[(&tenant, "00101", "")]));
+    let mut agents = AgentLoop::new(AgentLoopConfig::default()).unwrap();
+    let add = |agents: &mut AgentLoop, number, oid: &str, version| {
+        let id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 22));
+        let config = NodeConfig { version: Some(version), ..NodeConfig::new(id) };
+        let node = agents.add_node(config, vec![Box::new(Refusing { model: rlc::MODEL, oid: oid.to_owned() })]);
+        agents.add_controller(node, host.e2.clone().into());
+        node
+    };
+    let until = |agents: &mut AgentLoop, what: &str, holds: &dyn Fn() -> bool| {
+        eventually(what, || {
+            agents.poll(Some(Duration::from_millis(20))).unwrap();
+            holds()
+        });
+    };
+    let foreign = add(&mut agents, 0x51, "1.2.3.4", Version::V2_03);
+    let line = "tenants do not see the base station: it offers no service model that they may have";
+    until(&mut agents, line, &|| ids(&host) == ["gnb-00101-51"] && log().contains(line));
+    // E2AP v01.00 has no OID; functions of FlexRIC are known by their definitions
+    add(&mut agents, 0x52, "", Version::V1_00);
+    until(&mut agents, "the tenant has the node of v01.00", &|| ids(&tenant) == ["gnb-00101-52"]);
+    // the first one offers more at run time
+    agents.add_function(foreign, Refusing::of(mac::MODEL)).unwrap();
+    until(&mut agents, "the tenant has both nodes", &|| ids(&tenant).len() == 2);
+
+    // functions of O-RAN without OIDs
+    let scenario = Scenario::with_mixed_traffic(1, 1, 1);
+    let _ran = TestRan::start(&host.e2, RanConfig { scenario, e2ap_version: Version::V1_00, ..RanConfig::default() });
+    until(&mut agents, "the tenant has the emulated node", &|| ids(&tenant).contains(&"gnb-00101-e00".to_owned()));
 }
 
 fn ids(ric: &TestRic) -> Vec<String> {

@@ -50,13 +50,13 @@ fn network(share_a: u32, share_b: u32) -> Network {
     Network { sla: handle, a, b, host, _ran: ran }
 }
 
-/// The slices of a node and their shares in percent, to two places.
+/// The slices of a node and their shares in percent, to one place.
 fn shares(dl: &Value) -> Vec<(u64, f64)> {
     let slices = dl["slices"].as_array().unwrap().iter();
     let mut shares: Vec<_> = slices
         .map(|slice| {
             let share = slice["share_percent"].as_f64().unwrap();
-            (slice["id"].as_u64().unwrap(), (share * 100.0).round() / 100.0)
+            (slice["id"].as_u64().unwrap(), (share * 10.0).round() / 10.0)
         })
         .collect();
     shares.sort_by_key(|(id, _)| *id);
@@ -90,14 +90,19 @@ fn slices_of_a_tenant_are_a_part_of_the_cell() {
     let own = format!("/v1/nodes/{NODE_A}/slices/dl");
     network.a.rest.request("PUT", &own, slices).expect(200);
     let physical = network.host.rest.eventually(&own, |dl| dl["slices"].as_array().unwrap().len() == 4);
-    // what a leaves of its half, and the quarter of b
-    assert_eq!(shares(&physical), [(17, 30.0), (18, 10.0), (31, 10.0), (47, 25.0)]);
+    // its UEs are in no slice, and have its half; and the quarter of b
+    assert_eq!(shares(&physical), [(17, 0.0), (18, 0.0), (31, 50.0), (47, 25.0)]);
     assert_eq!(shares(&network.a.rest.get(&own)), [(1, 60.0), (2, 20.0)]);
     // a UE of its own moves; the UE of another operator does not exist
-    let [ue, _] = ues_of(&network.a, NODE_A)[..] else { panic!() };
+    let [ue, other] = ues_of(&network.a, NODE_A)[..] else { panic!() };
     let path = |rnti: u64| format!("/v1/nodes/{NODE_A}/ues/{rnti}/slices");
     network.a.rest.request("PUT", &path(ue), json!({ "dl": 2 })).expect(200);
     network.host.rest.eventually(&path(ue), |slices| slices["dl"] == 18);
+    // slice 1 has no UE: the half is divided as 20 % and the 20 % that the slices leave
+    network.host.rest.eventually(&own, |dl| shares(dl) == [(17, 0.0), (18, 25.0), (31, 25.0), (47, 25.0)]);
+    network.a.rest.request("PUT", &path(other), json!({ "dl": 1 })).expect(200);
+    network.host.rest.eventually(&own, |dl| shares(dl) == [(17, 37.5), (18, 12.5), (31, 0.0), (47, 25.0)]);
+    assert_eq!(shares(&network.a.rest.get(&own)), [(1, 60.0), (2, 20.0)]);
     let foreign = ues_of(&network.b, NODE_B)[0];
     assert_eq!(network.a.rest.request("PUT", &path(foreign), json!({ "dl": 2 })).status, 404);
     // more than its cell
@@ -112,6 +117,9 @@ fn change_of_shares_is_not_noticed_by_controllers() {
     let own = format!("/v1/nodes/{NODE_A}/slices/dl");
     let slices = json!({ "algorithm": "NVS", "slices": [{ "id": 1, "share_percent": 100 }] });
     network.a.rest.request("PUT", &own, slices).expect(200);
+    for rnti in ues_of(&network.a, NODE_A) {
+        network.a.rest.request("PUT", &format!("/v1/nodes/{NODE_A}/ues/{rnti}/slices"), json!({ "dl": 1 })).expect(200);
+    }
     network.host.rest.eventually(&own, |dl| shares(dl) == [(17, 50.0), (47, 25.0)]);
     network.sla.replace(sla(&network.a, 20, &network.b, 80));
     network.host.rest.eventually(&own, |dl| shares(dl) == [(17, 20.0), (47, 80.0)]);
@@ -137,17 +145,17 @@ fn slices_of_a_tenant_stay_when_others_come_and_go() {
     let (own_a, own_b) = (format!("/v1/nodes/{NODE_A}/slices/dl"), format!("/v1/nodes/{NODE_B}/slices/dl"));
     let slices = json!({ "algorithm": "NVS", "slices": [{ "id": 1, "share_percent": 60 }] });
     network.b.rest.request("PUT", &own_b, slices).expect(200);
-    network.host.rest.eventually(&own_a, |dl| shares(dl) == [(31, 50.0), (33, 15.0), (47, 10.0)]);
+    network.host.rest.eventually(&own_a, |dl| shares(dl) == [(31, 50.0), (33, 0.0), (47, 25.0)]);
     // the first tenant of the file goes
     let both = sla(&network.a, 50, &network.b, 25);
     let only_b = Sla { tenants: both.tenants[1..].to_vec() };
     network.sla.replace(only_b.clone());
-    network.host.rest.eventually(&own_a, |dl| shares(dl) == [(33, 15.0), (47, 10.0)]);
+    network.host.rest.eventually(&own_a, |dl| shares(dl) == [(33, 0.0), (47, 25.0)]);
     assert_eq!(shares(&network.b.rest.get(&own_b)), [(1, 60.0)]);
     // and comes back, behind the other one
     let reversed = Sla { tenants: both.tenants.iter().rev().cloned().collect() };
     network.sla.replace(reversed);
-    network.host.rest.eventually(&own_a, |dl| shares(dl) == [(31, 50.0), (33, 15.0), (47, 10.0)]);
+    network.host.rest.eventually(&own_a, |dl| shares(dl) == [(31, 50.0), (33, 0.0), (47, 25.0)]);
     network.a.await_slices(NODE_A);
     assert_eq!(ues_of(&network.a, NODE_A).len(), 2);
     assert_eq!(shares(&network.b.rest.get(&own_b)), [(1, 60.0)]);
@@ -170,10 +178,13 @@ fn virtual_networks_stack() {
     let slices = json!({ "algorithm": "NVS", "slices": [{ "id": 5, "share_percent": 50 }] });
     inner.rest.request("PUT", &own, slices).expect(200);
     assert_eq!(shares(&inner.rest.get(&own)), [(5, 50.0)]);
+    let ue = format!("/v1/nodes/{NODE_A}/ues/{}/slices", ues_of(&inner, NODE_A)[0]);
+    inner.rest.request("PUT", &ue, json!({ "dl": 5 })).expect(200);
     // 40 % of the middle network for the inner one, half of it for the slice
     middle.rest.eventually(&own, |dl| shares(dl) == [(21, 20.0), (31, 20.0)]);
-    // and the middle network is half of the cell; the ids of a stacked controller are in a range of their own
-    host.rest.eventually(&own, |dl| shares(dl) == [(31, 30.0), (47, 50.0), (65536, 10.0), (65537, 10.0)]);
+    // and the middle network is half of the cell, of which its own rest needs nothing; the ids of a stacked controller are in a range of
+    // their own
+    host.rest.eventually(&own, |dl| shares(dl) == [(31, 0.0), (47, 50.0), (65536, 25.0), (65537, 25.0)]);
 }
 
 #[test]
