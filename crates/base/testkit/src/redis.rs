@@ -20,7 +20,9 @@ pub trait RedisStore {
     fn url(&self) -> String;
     /// A number that no other store has at the same time: the port of a server.
     fn number(&self) -> u16;
-    /// Sends a command to the server that has its keys, and returns the reply as [`Redis::command`].
+    /// The port of the server that serves a key.
+    fn port_of(&self, key: &str) -> u16;
+    /// Sends a command to the server that serves its keys, and returns the reply as [`Redis::command`].
     fn command(&self, words: &[&str]) -> String;
     /// Stops it as [`Redis::pause`].
     fn pause(&self);
@@ -115,6 +117,10 @@ impl RedisStore for Redis {
     }
 
     fn number(&self) -> u16 {
+        self.port
+    }
+
+    fn port_of(&self, _: &str) -> u16 {
         self.port
     }
 

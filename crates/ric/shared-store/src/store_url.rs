@@ -106,7 +106,9 @@ impl StoreUrl {
                     client = client.certs(files.certificates().map_err(unusable)?);
                 }
                 let client = client.connection_timeout(TIMEOUT).response_timeout(TIMEOUT).retries(3);
-                Ok(StoreConnection::Cluster(Box::new(client.build()?.get_connection()?)))
+                let connection = client.build()?.get_connection()?;
+                connection.set_write_timeout(Some(TIMEOUT))?;
+                Ok(StoreConnection::Cluster(Box::new(connection)))
             }
             _ => self.connect_to_server().map(StoreConnection::Server),
         }

@@ -144,6 +144,10 @@ impl RedisStore for RedisCluster {
         self.servers[0].port()
     }
 
+    fn port_of(&self, key: &str) -> u16 {
+        self.servers[self.server_of(key)].port()
+    }
+
     fn command(&self, words: &[&str]) -> String {
         RedisCluster::command(self, words)
     }
