@@ -2,16 +2,18 @@
 
 mod cluster;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::PATIENCE;
+use crate::{PATIENCE, eventually};
 pub use cluster::RedisCluster;
 
 /// A store on Redis, for tests that are the same with one server and with a cluster.
@@ -104,6 +106,20 @@ impl Redis {
         command(self.port, words)
     }
 
+    /// Waits until its replicas have what was written until now. Otherwise it may be lost with the server.
+    ///
+    /// # Panics
+    /// If it has no replica.
+    pub fn await_replicas(&self) {
+        let info = || self.command(&["INFO", "replication"]);
+        let number = |text: &str| text.split([',', '\r']).next().and_then(|digits| digits.parse::<u64>().ok());
+        let written = info().split_once("master_repl_offset:").and_then(|(_, rest)| number(rest));
+        let written = written.expect("the offset of a primary");
+        let offsets = |info: &str| info.split(",offset=").skip(1).filter_map(number).collect::<Vec<_>>();
+        assert!(!offsets(&info()).is_empty(), "it has no replica");
+        eventually("the replicas have all", || offsets(&info()).iter().all(|offset| *offset >= written));
+    }
+
     /// Starts a killed server again, on the same port.
     pub fn restart(&mut self) {
         self.process = spawn(self.port, &self.arguments, &self.folder);
@@ -151,8 +167,15 @@ fn is_there(program: &Path, what: &str) -> bool {
     false
 }
 
+/// A port that is free, and that no other test of this process has got.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static TAKEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if TAKEN.lock().unwrap_or_else(PoisonError::into_inner).insert(port) {
+            return port;
+        }
+    }
 }
 
 fn command(port: u16, words: &[&str]) -> String {
@@ -208,6 +231,7 @@ impl RedisSentinel {
         let primary = Redis::start(&NO_DELAY)?;
         let replica = Redis::start(&["--replicaof", &format!("127.0.0.1 {}", primary.port())])?;
         await_reply(primary.port(), &["INFO", "replication"], "state=online");
+        await_reply(replica.port(), &["INFO", "replication"], "master_link_status:up");
         let port = free_port();
         let file = std::env::temp_dir().join(format!("ferric-redis-sentinel-{}-{port}", std::process::id()));
         let text = format!(

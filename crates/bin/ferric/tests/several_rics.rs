@@ -388,6 +388,7 @@ fn nodes_move_once_with_a_cluster_whose_master_is_killed() {
     let Some(mut cluster) = RedisCluster::start_with_replicas(3) else { return };
     nodes_move_once(&mut cluster, |cluster| {
         let master = cluster.server_of(NAMES);
+        cluster.servers[master].await_replicas();
         cluster.servers[master].kill();
         assert_eq!(cluster.server_of(NAMES), master + 3, "its replica takes over");
         cluster.servers[master].restart();

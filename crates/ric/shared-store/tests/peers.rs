@@ -99,6 +99,8 @@ fn rics_stay_when_redis_is_slow_until_their_keys_have_expired() {
     // it is not lost for the RIC, which waits for its reply
     std::thread::sleep(Duration::from_millis(1700));
     redis.resume();
+    // the other RIC is as slow
+    std::thread::sleep(Duration::from_millis(500));
     announce(&redis, "b", "10.0.0.2:36421 run", 3_600_000);
     std::thread::sleep(time_to_live);
     assert_eq!((peers.names(), lost.try_recv().ok()), (vec!["a".to_owned(), "b".to_owned()], None));

@@ -71,7 +71,9 @@ fn master_of_a_cluster_that_is_killed_changes_nothing() {
     let first = guest.subscribe(&kpm, NODE, &xapp, 1).expect(201)["SubscriptionId"].clone();
     let mut indications = Indications::accept(&xapp, xapp.subscribed(&first, 1));
     group.list(1);
-    let (master, killed) = (cluster.server_of(ENTRIES), Instant::now());
+    let master = cluster.server_of(ENTRIES);
+    cluster.servers[master].await_replicas();
+    let killed = Instant::now();
     cluster.servers[master].kill();
     assert_eq!(cluster.server_of(ENTRIES), master + 3, "its replica takes over");
     println!("the replica serves after {:?}", killed.elapsed());
