@@ -153,16 +153,19 @@ fn ric_that_is_cut_off_keeps_its_nodes_and_all_is_shared_again() {
     assert!(refused.header("retry-after").is_some());
     // the RICs still reach each other
     assert_eq!((control(cut, NODE), control(cut, foreign)), (acknowledged, acknowledged));
-    let of_type = json!({ "name": "n", "description": "d", "policy_type_id": 20008, "create_schema": {} });
-    cut.ric.rest.request("PUT", TYPE, of_type).expect(201);
+    let of_type = |id: u16| json!({ "name": "n", "description": "d", "policy_type_id": id, "create_schema": {} });
+    cut.ric.rest.request("PUT", TYPE, of_type(20008)).expect(201);
     cut.ric.rest.request("PUT", POLICY, json!({ "threshold": 5 })).expect(202);
     // at another one: the nodes of the RIC that is cut off are not known
     let refused = other.subscribe(&kpm, NODE, &third, 5);
     refused.expect_problem(503, &["there is no node `gnb_001_001_000e00`: it has not set up at any RIC, or is lost"]);
     assert!(refused.header("retry-after").is_some());
     assert_eq!(control(other, NODE), MessageType::CONTROL_FAILURE);
-    let types = other.ric.rest.get("/A1-P/v2/policytypes");
-    assert_eq!(types, json!([]));
+    assert_eq!(other.ric.rest.get("/A1-P/v2/policytypes"), json!([]));
+    let type_of_other = "/A1-P/v2/policytypes/20009";
+    other.ric.rest.request("PUT", type_of_other, of_type(20009)).expect(201);
+    let policy_of_other = "/A1-P/v2/policytypes/20009/policies/two";
+    other.ric.rest.request("PUT", policy_of_other, json!({ "threshold": 6 })).expect(202);
     // a subscription that is deleted there ends when the partition does
     other.delete(&to_delete);
     until_deleted.receive_for(TIME_TO_LIVE);
@@ -174,6 +177,7 @@ fn ric_that_is_cut_off_keeps_its_nodes_and_all_is_shared_again() {
     assert!(listed.iter().all(|one| one["Meid"] == NODE), "{listed:?}");
     for member in &partition.group.members {
         member.ric.rest.eventually(POLICY, |policy| policy["threshold"] == 5);
+        member.ric.rest.eventually(policy_of_other, |policy| policy["threshold"] == 6);
     }
     eventually("the RICs are connected again", || control(other, NODE) == acknowledged);
     indications.receive_for(4 * TIME_TO_LIVE);
