@@ -3,7 +3,7 @@
 //!
 //! | feature | items |
 //! |---|---|
-//! | | [`CountingAllocator`], [`ProcessCountingAllocator`], [`ObjectFolder`], [`Background`], [`eventually`], modules [`c_program`] and [`prometheus`] |
+//! | | [`CountingAllocator`], [`ProcessCountingAllocator`], [`ObjectFolder`], [`Background`], [`Relay`], [`eventually`], modules [`c_program`] and [`prometheus`] |
 //! | `certificates` | module `certificates`: a CA and the certificates that it issues |
 //! | `http` | module `http`: a client for requests of every kind, malformed ones included; module `schema`: do answers conform? |
 //! | `log` | module `log`: the log of all threads as text |
@@ -31,6 +31,7 @@ pub mod program;
 pub mod prometheus;
 #[cfg(feature = "redis")]
 mod redis;
+mod relay;
 #[cfg(feature = "http")]
 pub mod schema;
 mod shared_object;
@@ -40,5 +41,6 @@ pub use background::{Background, PATIENCE, eventually};
 #[cfg(feature = "broker")]
 pub use broker::{MessageBroker, brokers_are_available};
 #[cfg(feature = "redis")]
-pub use redis::{Redis, RedisCluster, RedisSentinel, redis_cli};
+pub use redis::{Redis, RedisCluster, RedisSentinel, RedisStore, redis_cli};
+pub use relay::Relay;
 pub use shared_object::ObjectFolder;

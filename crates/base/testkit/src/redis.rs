@@ -1,22 +1,45 @@
 //! Redis servers for tests.
 
-use std::io::{Read, Write};
+mod cluster;
+
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::PATIENCE;
+use crate::{PATIENCE, eventually};
+pub use cluster::RedisCluster;
 
-/// A Redis server on a free port of the loopback interface, without files. It is killed on drop.
+/// A store on Redis, for tests that are the same with one server and with a cluster.
+pub trait RedisStore {
+    /// The URL, as ferric writes it.
+    fn url(&self) -> String;
+    /// A number that no other store has at the same time: the port of a server.
+    fn number(&self) -> u16;
+    /// The port of the server that serves a key.
+    fn port_of(&self, key: &str) -> u16;
+    /// Sends a command to the server that serves its keys, and returns the reply as [`Redis::command`].
+    fn command(&self, words: &[&str]) -> String;
+    /// Stops it as [`Redis::pause`].
+    fn pause(&self);
+    /// Continues it.
+    fn resume(&self);
+}
+
+/// A Redis server on a free port of the loopback interface, which saves nothing. It is killed on drop.
 #[derive(Debug)]
 pub struct Redis {
     process: Child,
     port: u16,
     arguments: Vec<String>,
+    /// Where replicas and clusters write files: a server would load those of another one.
+    folder: PathBuf,
 }
 
 impl Redis {
@@ -32,7 +55,9 @@ impl Redis {
         }
         let port = free_port();
         let arguments: Vec<_> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        let mut redis = Redis { process: spawn(port, &arguments), port, arguments };
+        let folder = std::env::temp_dir().join(format!("ferric-redis-{}-{port}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut redis = Redis { process: spawn(port, &arguments, &folder), port, arguments, folder };
         redis.wait();
         Some(redis)
     }
@@ -81,10 +106,50 @@ impl Redis {
         command(self.port, words)
     }
 
+    /// Waits until its replicas have what was written until now. Otherwise it may be lost with the server.
+    ///
+    /// # Panics
+    /// If it has no replica.
+    pub fn await_replicas(&self) {
+        let info = || self.command(&["INFO", "replication"]);
+        let number = |text: &str| text.split([',', '\r']).next().and_then(|digits| digits.parse::<u64>().ok());
+        let written = info().split_once("master_repl_offset:").and_then(|(_, rest)| number(rest));
+        let written = written.expect("the offset of a primary");
+        let offsets = |info: &str| info.split(",offset=").skip(1).filter_map(number).collect::<Vec<_>>();
+        assert!(!offsets(&info()).is_empty(), "it has no replica");
+        eventually("the replicas have all", || offsets(&info()).iter().all(|offset| *offset >= written));
+    }
+
     /// Starts a killed server again, on the same port.
     pub fn restart(&mut self) {
-        self.process = spawn(self.port, &self.arguments);
+        self.process = spawn(self.port, &self.arguments, &self.folder);
         self.wait();
+    }
+}
+
+impl RedisStore for Redis {
+    fn url(&self) -> String {
+        Redis::url(self)
+    }
+
+    fn number(&self) -> u16 {
+        self.port
+    }
+
+    fn port_of(&self, _: &str) -> u16 {
+        self.port
+    }
+
+    fn command(&self, words: &[&str]) -> String {
+        Redis::command(self, words)
+    }
+
+    fn pause(&self) {
+        Redis::pause(self);
+    }
+
+    fn resume(&self) {
+        Redis::resume(self);
     }
 }
 
@@ -102,19 +167,34 @@ fn is_there(program: &Path, what: &str) -> bool {
     false
 }
 
+/// A port that is free, and that no other test of this process has got.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static TAKEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if TAKEN.lock().unwrap_or_else(PoisonError::into_inner).insert(port) {
+            return port;
+        }
+    }
 }
 
 fn command(port: u16, words: &[&str]) -> String {
-    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    client.set_read_timeout(Some(PATIENCE)).unwrap();
-    let arguments: Vec<_> = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
-    client.write_all(format!("*{}\r\n{}", words.len(), arguments.concat()).as_bytes()).unwrap();
-    let mut reply = vec![0; 1 << 16];
-    let count = client.read(&mut reply).unwrap();
-    String::from_utf8_lossy(&reply[..count]).into_owned()
+    try_command(port, words).unwrap_or_else(|error| panic!("{words:?} at port {port}: {error}"))
 }
+
+/// [`Redis::command`], or why the server has not replied.
+fn try_command(port: u16, words: &[&str]) -> io::Result<String> {
+    let mut client = TcpStream::connect(("127.0.0.1", port))?;
+    client.set_read_timeout(Some(PATIENCE))?;
+    let arguments: Vec<_> = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+    client.write_all(format!("*{}\r\n{}", words.len(), arguments.concat()).as_bytes())?;
+    let mut reply = vec![0; 1 << 16];
+    let count = client.read(&mut reply)?;
+    Ok(String::from_utf8_lossy(&reply[..count]).into_owned())
+}
+
+/// A replica is served as soon as it asks.
+const NO_DELAY: [&str; 2] = ["--repl-diskless-sync-delay", "0"];
 
 /// Waits until a reply contains a text.
 fn await_reply(port: u16, words: &[&str], expected: &str) {
@@ -126,65 +206,6 @@ fn await_reply(port: u16, words: &[&str], expected: &str) {
         }
         assert!(Instant::now() < end, "{words:?}: {reply}");
         thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// A Redis Cluster of servers on free ports of the loopback interface, without replicas.
-#[derive(Debug)]
-pub struct RedisCluster {
-    /// The servers. They have the slots in this order.
-    pub servers: Vec<Redis>,
-    files: Vec<PathBuf>,
-}
-
-impl RedisCluster {
-    /// Starts a cluster of so many servers. Returns `None` as [`Redis::start`].
-    ///
-    /// # Panics
-    /// As [`Redis::start`], and if the servers do not form a cluster.
-    #[must_use]
-    pub fn start(count: usize) -> Option<RedisCluster> {
-        let mut cluster = RedisCluster { servers: Vec::new(), files: Vec::new() };
-        let mut buses = Vec::new();
-        for _ in 0..count {
-            let bus = free_port().to_string();
-            let file = std::env::temp_dir().join(format!("ferric-redis-cluster-{}-{bus}", std::process::id()));
-            let name = file.to_str().unwrap().to_owned();
-            cluster.files.push(file);
-            let arguments = ["--cluster-enabled", "yes", "--cluster-config-file", &name, "--cluster-port", &bus];
-            cluster.servers.push(Redis::start(&[&arguments[..], &["--cluster-node-timeout", "2000"]].concat())?);
-            buses.push(bus);
-        }
-        let slot = |at: usize| (16384 * at / count).to_string();
-        for (at, server) in cluster.servers.iter().enumerate() {
-            let last = (16384 * (at + 1) / count - 1).to_string();
-            assert!(server.command(&["CLUSTER", "ADDSLOTSRANGE", &slot(at), &last]).starts_with("+OK"));
-            let (port, bus) = (cluster.servers[0].port().to_string(), &buses[0]);
-            if at > 0 {
-                assert!(server.command(&["CLUSTER", "MEET", "127.0.0.1", &port, bus]).starts_with("+OK"));
-            }
-        }
-        for server in &cluster.servers {
-            await_reply(server.port(), &["CLUSTER", "INFO"], &format!("cluster_known_nodes:{count}\r\n"));
-            await_reply(server.port(), &["CLUSTER", "INFO"], "cluster_state:ok");
-        }
-        Some(cluster)
-    }
-
-    /// The URL of all servers, as ferric writes it.
-    #[must_use]
-    pub fn url(&self) -> String {
-        let hosts: Vec<_> = self.servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
-        format!("redis+cluster://{}", hosts.join(","))
-    }
-}
-
-impl Drop for RedisCluster {
-    fn drop(&mut self) {
-        self.servers.clear();
-        for file in &self.files {
-            let _ = std::fs::remove_file(file); // a server that did not start has not written it
-        }
     }
 }
 
@@ -207,9 +228,10 @@ impl RedisSentinel {
     /// As [`Redis::start`].
     #[must_use]
     pub fn start() -> Option<RedisSentinel> {
-        let primary = Redis::start(&[])?;
+        let primary = Redis::start(&NO_DELAY)?;
         let replica = Redis::start(&["--replicaof", &format!("127.0.0.1 {}", primary.port())])?;
         await_reply(primary.port(), &["INFO", "replication"], "state=online");
+        await_reply(replica.port(), &["INFO", "replication"], "master_link_status:up");
         let port = free_port();
         let file = std::env::temp_dir().join(format!("ferric-redis-sentinel-{}-{port}", std::process::id()));
         let text = format!(
@@ -265,11 +287,11 @@ fn program() -> PathBuf {
     std::env::var_os("FERRIC_REDIS_SERVER").map_or_else(|| "redis-server".into(), PathBuf::from)
 }
 
-fn spawn(port: u16, arguments: &[String]) -> Child {
+fn spawn(port: u16, arguments: &[String], folder: &Path) -> Child {
     Command::new(program())
         .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "no"])
         .args(arguments)
-        .current_dir(std::env::temp_dir())
+        .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
@@ -280,5 +302,6 @@ impl Drop for Redis {
     fn drop(&mut self) {
         let _ = self.process.kill(); // it may have ended already
         let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder); // nobody reads what is left
     }
 }

@@ -1,10 +1,11 @@
-//! Three RICs share 300 nodes through a real Redis: a RIC is killed and started again, Redis is paused and restarted. xApps have a
-//! session with each RIC and subscribe wherever a node sets up, another xApp has one session with all. No report comes twice.
+//! Three RICs share 300 nodes through a real Redis, or a Redis Cluster: a RIC is killed and started again, Redis is paused and
+//! restarted, a master of the cluster is killed, one RIC alone does not reach Redis. xApps have a session with each RIC and subscribe
+//! wherever a node sets up, another xApp has one session with all. No report comes twice.
 
 mod program;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -19,10 +20,13 @@ use ferric::xapp::{Commands, Reconnect, Xapp, XappConfig, XappEvent, XappGroup};
 use ferric::{Endpoint, StopHandle};
 use per::Gather;
 use program::{File, Program};
-use testkit::{Redis, eventually};
+use testkit::{Redis, RedisCluster, RedisStore, Relay, eventually};
 
 const NODES: u32 = 300;
 const FUNCTION: RanFunctionId = RanFunctionId(7);
+const ANY_PORT: &str = "tcp://127.0.0.1:0";
+/// The key in the store that has the names of the RICs.
+const NAMES: &str = "{ferric-peers},names";
 const PERIOD: Duration = Duration::from_millis(100);
 const TIME_TO_LIVE: Duration = Duration::from_millis(1500);
 
@@ -228,12 +232,12 @@ struct Ric {
 }
 
 impl Ric {
-    /// Starts a RIC with an address for xApps.
-    fn start(redis: &Redis, number: usize, xapp: &str) -> Self {
-        let (url, ttl_ms) = (redis.url(), TIME_TO_LIVE.as_millis());
+    /// Starts a RIC with an address for xApps, which reaches the store at a URL.
+    fn start(url: &str, number: usize, xapp: &str) -> Self {
+        let ttl_ms = TIME_TO_LIVE.as_millis();
         let text = format!("[peers]\nurl = \"{url}\"\nname = \"ric-{number}\"\ntime_to_live_ms = {ttl_ms}\n");
         let config = File::new(&format!("peers-{number}.toml"), text.as_bytes());
-        let arguments = ["ric", "--config", config.name(), "--e2", "tcp://127.0.0.1:0", "--xapp", xapp];
+        let arguments = ["ric", "--config", config.name(), "--e2", ANY_PORT, "--xapp", xapp];
         let mut program = program::start(&arguments);
         let (e2, xapp) = (program.line("e2="), program.line("xapp="));
         Ric { program, e2, xapp }
@@ -248,86 +252,184 @@ fn counts(sessions: &BTreeMap<String, usize>) -> BTreeMap<usize, usize> {
     })
 }
 
-#[test]
-fn nodes_move_once_and_nothing_is_doubled() {
-    let Some(mut redis) = Redis::start(&[]) else { return };
-    let mut rics: Vec<_> = (0..3).map(|number| Ric::start(&redis, number, "tcp://127.0.0.1:0")).collect();
-    for ric in &mut rics {
-        ric.program.logs("3 RICs share the nodes: ric-0, ric-1, ric-2");
-    }
-    let reports = Reports::default();
-    let mut sessions: Vec<_> =
-        rics.iter().enumerate().map(|(at, ric)| Session::start(at, &ric.xapp, &reports)).collect();
-    let by_group = Reports::default();
-    let group = Session::start_group(&rics, &by_group);
-    let _nodes = Nodes::start(rics.iter().map(|ric| ric.e2.parse().unwrap()).collect());
-    let spread = reports.all();
-    // rendezvous hashing gives each 100, with a standard deviation of 8
-    assert!(counts(&spread).values().all(|count| (60..=140).contains(count)), "{:?}", counts(&spread));
+/// One test after another: each has two processors for itself.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    // Redis does not answer for longer than the time to live, then loses everything: nothing moves
-    redis.pause();
+/// Three RICs with 300 nodes, and what xApps got of these: those with a session for each RIC, and one with a session for all.
+struct Running {
+    rics: Vec<Ric>,
+    sessions: Vec<Session>,
+    reports: Reports,
+    group: Session,
+    by_group: Reports,
+    /// The RIC of each node.
+    spread: BTreeMap<String, usize>,
+    _nodes: Nodes,
+}
+
+impl Running {
+    fn start(urls: &[String; 3]) -> Running {
+        let mut rics: Vec<_> = urls.iter().enumerate().map(|(number, url)| Ric::start(url, number, ANY_PORT)).collect();
+        for ric in &mut rics {
+            ric.program.logs("3 RICs share the nodes: ric-0, ric-1, ric-2");
+        }
+        let (reports, by_group) = (Reports::default(), Reports::default());
+        let sessions = rics.iter().enumerate().map(|(at, ric)| Session::start(at, &ric.xapp, &reports)).collect();
+        let group = Session::start_group(&rics, &by_group);
+        let nodes = Nodes::start(rics.iter().map(|ric| ric.e2.parse().unwrap()).collect());
+        let spread = reports.all();
+        // rendezvous hashing gives each 100, with a standard deviation of 8
+        assert!(counts(&spread).values().all(|count| (60..=140).contains(count)), "{:?}", counts(&spread));
+        Running { rics, sessions, reports, group, by_group, spread, _nodes: nodes }
+    }
+
+    /// The nodes that were of a RIC at the start.
+    fn nodes_of(&self, number: usize) -> Vec<String> {
+        self.spread.iter().filter(|(_, session)| **session == number).map(|(node, _)| node.clone()).collect()
+    }
+
+    /// Kills the first RIC of the list, whose number is given, and waits until its nodes report at the others.
+    fn kill_first(&mut self, number: usize) {
+        let nodes = self.nodes_of(number);
+        self.by_group.all();
+        let killed = Instant::now();
+        drop(self.rics.remove(0));
+        eventually("the nodes of the RIC that was killed report", || {
+            let since = self.reports.since(killed);
+            nodes.iter().all(|node| since.get(node).is_some_and(|session| *session != number))
+        });
+        println!("failover: {} nodes report again after {:?}", nodes.len(), killed.elapsed());
+        eventually("they report in the session with all RICs", || {
+            let since = self.by_group.since(killed);
+            nodes.iter().all(|node| since.contains_key(node))
+        });
+    }
+
+    /// Ends all, and checks that no report came twice.
+    fn end(self) {
+        self.by_group.all();
+        assert_eq!((self.reports.doubled(), self.by_group.doubled()), (0, 0));
+        drop(self.group);
+        let [received, at_each] = [&self.by_group, &self.reports].map(Reports::count);
+        println!("reports received: {received} by the session with all RICs, {at_each} by those with one each");
+        assert!(received * 10 > at_each * 9, "{received} of {at_each}");
+    }
+}
+
+/// Nodes move once when RICs are killed and started, and none when something happens to the store.
+fn nodes_move_once<S: RedisStore>(store: &mut S, harm: impl FnOnce(&mut S)) {
+    let urls = [store.url(), store.url(), store.url()];
+    let mut running = Running::start(&urls);
+    let spread = running.spread.clone();
+    // the store does not answer for longer than the time to live
+    store.pause();
     std::thread::sleep(2 * TIME_TO_LIVE);
-    assert_eq!(reports.all(), spread);
-    redis.resume();
-    redis.kill();
-    std::thread::sleep(TIME_TO_LIVE);
-    redis.restart();
+    assert_eq!(running.reports.all(), spread);
+    store.resume();
+    harm(store);
     std::thread::sleep(4 * TIME_TO_LIVE);
-    assert_eq!(reports.all(), spread);
+    assert_eq!(running.reports.all(), spread);
 
     // a RIC is killed: its nodes go to the others, which keep theirs
-    let of_first: Vec<_> = spread.iter().filter(|(_, session)| **session == 0).map(|(node, _)| node.clone()).collect();
-    by_group.all();
-    let killed = Instant::now();
-    let xapp = rics[0].xapp.clone();
-    drop(rics.remove(0));
-    let back = || {
-        let since = reports.since(killed);
-        of_first.iter().all(|node| since.get(node).is_some_and(|session| *session != 0))
-    };
-    eventually("the nodes of the RIC that was killed report", back);
-    println!("failover: {} nodes report again after {:?}", of_first.len(), killed.elapsed());
-    eventually("they report in the session with all RICs", || {
-        let since = by_group.since(killed);
-        of_first.iter().all(|node| since.contains_key(node))
-    });
-    let moved = reports.all();
+    let xapp = running.rics[0].xapp.clone();
+    running.kill_first(0);
+    let moved = running.reports.all();
     for (node, session) in &spread {
         assert!(*session == 0 || moved[node] == *session, "{node}");
     }
     // they are where the remaining RICs want them: nothing moves when the loss is noticed
-    rics[0].program.logs("2 RICs share the nodes: ric-1, ric-2");
+    running.rics[0].program.logs("2 RICs share the nodes: ric-1, ric-2");
     std::thread::sleep(5 * TIME_TO_LIVE);
-    assert_eq!(reports.all(), moved);
+    assert_eq!(running.reports.all(), moved);
 
     // it is started again: its nodes return
-    sessions.remove(0);
-    let first = Ric::start(&redis, 0, &xapp);
-    sessions.push(Session::start(3, &first.xapp, &reports));
+    running.sessions.remove(0);
+    let first = Ric::start(&urls[0], 0, &xapp);
+    running.sessions.push(Session::start(3, &first.xapp, &running.reports));
     let restored: BTreeMap<_, _> =
         spread.iter().map(|(node, session)| (node.clone(), if *session == 0 { 3 } else { *session })).collect();
-    eventually("the nodes return", || reports.all() == restored);
-    rics.push(first);
+    eventually("the nodes return", || running.reports.all() == restored);
+    running.rics.push(first);
 
-    // a RIC is killed while Redis is away
-    redis.pause();
+    // a RIC is killed while the store is away
+    store.pause();
     let killed = Instant::now();
-    drop(rics.remove(0));
+    drop(running.rics.remove(0));
     let without = |sessions: &BTreeMap<String, usize>| sessions.values().all(|session| *session != 1);
-    eventually("the nodes report without Redis", || {
-        let since = reports.since(killed);
+    eventually("the nodes report without the store", || {
+        let since = running.reports.since(killed);
         since.len() == NODES as usize && without(&since)
     });
-    println!("failover without Redis: {:?}", killed.elapsed());
-    redis.resume();
+    println!("failover without the store: {:?}", killed.elapsed());
+    store.resume();
     std::thread::sleep(4 * TIME_TO_LIVE);
-    assert!(without(&reports.all()));
-    by_group.all();
-    assert_eq!(reports.doubled(), 0);
-    assert_eq!(by_group.doubled(), 0);
-    drop(group);
-    let [received, at_each] = [&by_group, &reports].map(Reports::count);
-    println!("reports received: {received} by the session with all RICs, {at_each} by those with one each");
-    assert!(received * 10 > at_each * 9, "{received} of {at_each}");
+    assert!(without(&running.reports.all()));
+    running.end();
+}
+
+#[test]
+fn nodes_move_once_and_nothing_is_doubled() {
+    let _alone = alone();
+    let Some(mut redis) = Redis::start(&[]) else { return };
+    nodes_move_once(&mut redis, |redis| {
+        // it loses everything
+        redis.kill();
+        std::thread::sleep(TIME_TO_LIVE);
+        redis.restart();
+    });
+}
+
+#[test]
+fn nodes_move_once_with_a_cluster_whose_master_is_killed() {
+    let _alone = alone();
+    let Some(mut cluster) = RedisCluster::start_with_replicas(3) else { return };
+    nodes_move_once(&mut cluster, |cluster| {
+        let master = cluster.server_of(NAMES);
+        cluster.servers[master].await_replicas();
+        cluster.servers[master].kill();
+        assert_eq!(cluster.server_of(NAMES), master + 3, "its replica takes over");
+        cluster.servers[master].restart();
+    });
+}
+
+#[test]
+fn ric_that_does_not_reach_redis_keeps_its_nodes() {
+    let _alone = alone();
+    let Some(redis) = Redis::start(&[]) else { return };
+    let relay = Relay::start(redis.port());
+    let urls = [redis.url(), format!("redis://127.0.0.1:{}", relay.port()), redis.url()];
+    let mut running = Running::start(&urls);
+    let spread = running.spread.clone();
+    relay.cut();
+    for at in [0, 2] {
+        running.rics[at].program.logs("2 RICs share the nodes: ric-0, ric-2");
+    }
+    running.rics[1].program.logs("remedy: check the host, its load and the network: Redis does not answer in time");
+    // longer than nodes are handed over after
+    std::thread::sleep(4 * TIME_TO_LIVE);
+    assert_eq!(running.reports.all(), spread);
+
+    // another one is killed: its nodes go to one that knows the others, and to one that does not
+    running.kill_first(0);
+    let moved = running.reports.all();
+    for (node, session) in &spread {
+        assert!(*session == 0 || moved[node] == *session, "{node}");
+    }
+    // all is as without the partition
+    relay.restore();
+    running.rics[1].program.logs("2 RICs share the nodes: ric-1, ric-2");
+    std::thread::sleep(6 * TIME_TO_LIVE);
+    eventually("each of the nodes is at its RIC", || {
+        let settled = running.reports.all();
+        std::thread::sleep(2 * TIME_TO_LIVE);
+        running.reports.all() == settled
+    });
+    let settled = running.reports.all();
+    for (node, session) in &spread {
+        assert!(*session == 0 || settled[node] == *session, "{node}");
+    }
+    running.end();
 }

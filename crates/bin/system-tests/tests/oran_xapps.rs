@@ -4,8 +4,16 @@
 //! `FERRIC_RICXAPPFRAME_PYTHON` names a Python interpreter that has `ricxappframe`; scripts/northbound has one. Without it, the
 //! last test says what it did not test.
 
+#[path = "oran_xapps/group.rs"]
+mod group;
+#[path = "oran_xapps/outage.rs"]
+mod outage;
+#[path = "oran_xapps/partition.rs"]
+mod partition;
 #[path = "oran_xapps/passed_on.rs"]
 mod passed_on;
+#[path = "oran_xapps/policies.rs"]
+mod policies;
 #[path = "oran_xapps/several.rs"]
 mod several;
 

@@ -1,4 +1,4 @@
-//! R-NIB of two RICs in one real Redis server.
+//! R-NIB of two RICs in one real Redis server, or a Redis Cluster.
 
 mod common;
 
@@ -12,7 +12,7 @@ use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
 use oran::rnib::Rnib;
 use sdl::RemoteSdl;
-use testkit::{Redis, eventually};
+use testkit::{Redis, RedisCluster, RedisStore, eventually};
 
 struct Ric {
     e2: Address,
@@ -22,8 +22,8 @@ struct Ric {
 }
 
 impl Ric {
-    fn start(name: &str, redis: &Redis) -> Self {
-        let sdl = RemoteSdl::start(redis.url().parse().unwrap()).unwrap();
+    fn start(name: &str, store: &dyn RedisStore) -> Self {
+        let sdl = RemoteSdl::start(store.url().parse().unwrap()).unwrap();
         let e2 = vec!["tcp://127.0.0.1:0".parse().unwrap()];
         let mut server = Server::bind(ServerConfig { e2, xapp: None, ..ServerConfig::default() }).unwrap();
         let waker = server.iapp_waker().unwrap();
@@ -43,8 +43,8 @@ impl Drop for Ric {
 }
 
 /// The octets of a key.
-fn octets(redis: &Redis, key: &str) -> Option<Vec<u8>> {
-    let mut client = TcpStream::connect(("127.0.0.1", redis.port())).unwrap();
+fn octets(store: &dyn RedisStore, key: &str) -> Option<Vec<u8>> {
+    let mut client = TcpStream::connect(("127.0.0.1", store.port_of(key))).unwrap();
     client.set_read_timeout(Some(PATIENCE)).unwrap();
     client.write_all(format!("*2\r\n$3\r\nGET\r\n${}\r\n{key}\r\n", key.len()).as_bytes()).unwrap();
     let (mut reply, mut octet) = (Vec::new(), [0]);
@@ -59,19 +59,19 @@ fn octets(redis: &Redis, key: &str) -> Option<Vec<u8>> {
 }
 
 /// The status of the node: 1 is connected, 2 disconnected; nothing if it is unknown.
-fn status(redis: &Redis) -> Option<u8> {
-    let info = octets(redis, &format!("{{e2Manager}},RAN:{NAME}"))?;
+fn status(store: &dyn RedisStore) -> Option<u8> {
+    let info = octets(store, &format!("{{e2Manager}},RAN:{NAME}"))?;
     field(&info, 5)?.first().map(|digit| digit - b'0')
 }
 
 /// The RIC that has the node, and its run.
-fn owner(redis: &Redis) -> String {
-    redis.command(&["GET", &format!("{{e2Manager}},FERRIC.OWNER:{NAME}")])
+fn owner(store: &dyn RedisStore) -> String {
+    store.command(&["GET", &format!("{{e2Manager}},FERRIC.OWNER:{NAME}")])
 }
 
 /// The members of the group of gNBs.
-fn listed(redis: &Redis) -> usize {
-    let reply = redis.command(&["SCARD", "{e2Manager},GNB"]);
+fn listed(store: &dyn RedisStore) -> usize {
+    let reply = store.command(&["SCARD", "{e2Manager},GNB"]);
     reply.trim_start_matches(':').trim_end().parse().unwrap()
 }
 
@@ -109,33 +109,51 @@ fn ric_that_has_lost_a_node_does_not_disconnect_it_at_another() {
 #[test]
 fn nodes_of_an_earlier_run_are_disconnected() {
     let Some(redis) = Redis::start(&[]) else { return };
-    let killed = Ric::start("ric-1", &redis);
-    let (stop, thread) = agent(&killed.e2);
-    eventually("the node is connected", || status(&redis) == Some(1));
-    let other = Ric::start("ric-10", &redis);
-    let _ = other.sdl.handle().read(b"none");
-    assert_eq!(status(&redis), Some(1), "the RIC with a name that begins alike has no part in it");
-    oran::rnib::disconnect_nodes_of_ric(other.sdl.handle(), "ric-10");
-    let _ = other.sdl.handle().read(b"none");
-    assert_eq!(status(&redis), Some(1));
-    let _started_again = Ric::start("ric-1", &redis);
-    eventually("the node is disconnected", || (status(&redis), listed(&redis)) == (Some(2), 1));
-    stop.stop();
-    thread.join().unwrap();
+    start_again(&redis);
 }
 
 #[test]
 fn nodes_of_a_ric_that_is_gone_are_disconnected() {
     let Some(redis) = Redis::start(&[]) else { return };
-    let (gone, other) = (Ric::start("ric-1", &redis), Ric::start("ric-2", &redis));
+    disconnect(&redis);
+}
+
+#[test]
+fn nodes_are_disconnected_in_a_cluster() {
+    for of in [start_again, disconnect] {
+        let Some(cluster) = RedisCluster::start(3) else { return };
+        of(&cluster);
+    }
+}
+
+/// A RIC starts again while its node is connected to the run before.
+fn start_again(store: &dyn RedisStore) {
+    let killed = Ric::start("ric-1", store);
+    let (stop, thread) = agent(&killed.e2);
+    eventually("the node is connected", || status(store) == Some(1));
+    let other = Ric::start("ric-10", store);
+    let _ = other.sdl.handle().read(b"none");
+    assert_eq!(status(store), Some(1), "the RIC with a name that begins alike has no part in it");
+    oran::rnib::disconnect_nodes_of_ric(other.sdl.handle(), "ric-10");
+    let _ = other.sdl.handle().read(b"none");
+    assert_eq!(status(store), Some(1));
+    let _started_again = Ric::start("ric-1", store);
+    eventually("the node is disconnected", || (status(store), listed(store)) == (Some(2), 1));
+    stop.stop();
+    thread.join().unwrap();
+}
+
+/// A RIC takes another one for lost.
+fn disconnect(store: &dyn RedisStore) {
+    let (gone, other) = (Ric::start("ric-1", store), Ric::start("ric-2", store));
     let (stop, thread) = agent(&gone.e2);
-    eventually("the node is connected", || status(&redis) == Some(1));
+    eventually("the node is connected", || status(store) == Some(1));
     for _ in 0..2 {
         oran::rnib::disconnect_nodes_of_ric(other.sdl.handle(), "ric-1");
     }
     let _ = other.sdl.handle().read(b"none");
-    assert_eq!((status(&redis), listed(&redis)), (Some(2), 1));
-    assert_eq!(owner(&redis), "$1\r\n-\r\n");
+    assert_eq!((status(store), listed(store)), (Some(2), 1));
+    assert_eq!(owner(store), "$1\r\n-\r\n");
     stop.stop();
     thread.join().unwrap();
 }

@@ -72,12 +72,38 @@ fn changes_are_made_on_a_server() {
 #[test]
 fn changes_are_made_on_a_cluster() {
     let Some(cluster) = RedisCluster::start(3) else { return };
-    // the server of a namespace is the one that does not name another
-    let command = |words: &[&str]| {
-        let mut replies = cluster.servers.iter().map(|server| server.command(words));
-        replies.find(|reply| !reply.starts_with("-MOVED")).unwrap()
+    change_everything(&cluster.url(), |words| cluster.command(words));
+}
+
+#[test]
+fn values_and_notifications_of_one_ric_are_seen_at_another_also_after_a_failover_of_the_cluster() {
+    let Some(mut cluster) = RedisCluster::start_with_replicas(3) else { return };
+    let [one, other] = [(); 2].map(|()| start(&cluster.url()));
+    let (sender, messages) = channel();
+    other.handle().observe(b"{ns},channel".to_vec(), Box::new(move |octets| drop(sender.send(octets.to_vec()))));
+    let exchange = |text: &str| {
+        apply(&one, vec![set("{ns},key", text)]);
+        eventually("the value", || entries(&other) == [entry("{ns},key", text)]);
+        // a subscription takes a moment: messages before it go nowhere
+        eventually("the message", || {
+            apply(&one, vec![Change::Publish { channel: "{ns},channel".into(), message: text.into() }]);
+            messages.recv_timeout(Duration::from_millis(50)).is_ok_and(|octets| octets == text.as_bytes())
+        });
     };
-    change_everything(&cluster.url(), command);
+    exchange("before");
+    let master = cluster.server_of("{ns},key");
+    cluster.servers[master].await_replicas();
+    cluster.servers[master].kill();
+    apply(&one, vec![set("{ns},during", "x")]);
+    eventually("the change is on the replica", || cluster.command(&["GET", "{ns},during"]) == "$1\r\nx\r\n");
+    assert_eq!(cluster.command(&["GET", "{ns},key"]), "$6\r\nbefore\r\n");
+    assert_eq!(cluster.server_of("{ns},key"), master + 3);
+    apply(&one, vec![Change::Remove { key: "{ns},during".into() }]);
+    exchange("after");
+    // messages come from the first server until it is lost
+    cluster.servers[master].restart();
+    cluster.servers[0].kill();
+    exchange("later");
 }
 
 #[test]

@@ -36,8 +36,10 @@ pub struct Beats {
     /// Distinguishes this run from another RIC with the same name.
     run: String,
     connection: Option<StoreConnection>,
-    /// Since when the store has answered.
+    /// Since when the store has answered without a long pause.
     since: Instant,
+    /// When it has answered last.
+    answered: Instant,
     /// The other RICs, and when they were there last.
     seen: HashMap<String, (SocketAddr, Instant)>,
     has_announced: bool,
@@ -58,6 +60,7 @@ impl Beats {
             on_loss,
             connection: None,
             since: Instant::now(),
+            answered: Instant::now(),
             seen: HashMap::new(),
             has_announced: false,
             is_name_taken: false,
@@ -141,6 +144,12 @@ impl Beats {
     /// Learns who is there, by name and value.
     fn learn(&mut self, rics: impl Iterator<Item = (String, Option<String>)>) {
         let now = Instant::now();
+        let ttl = self.config.time_to_live;
+        // the others had to wait as well, and their keys may have expired meanwhile
+        if now.duration_since(self.answered) > ttl / 2 {
+            self.since = now;
+        }
+        self.answered = now;
         let mut gone = Vec::new();
         for (name, value) in rics {
             match value.as_deref().and_then(|value| value.split(' ').next()?.parse().ok()) {
@@ -150,7 +159,6 @@ impl Beats {
             }
         }
         // while the store was away, the others could not announce themselves either
-        let ttl = self.config.time_to_live;
         if now.duration_since(self.since) > ttl {
             self.seen.retain(|_, (_, last)| *last == now);
             self.forget(&gone);

@@ -69,7 +69,7 @@ impl Iapp for MoveNodes {
             ric.release(*id);
         }
         if !others.is_empty() {
-            info!("{} nodes are handed over to other RICs, to which they belong", others.len());
+            info!("nodes are handed over to the RICs that they belong to: {}", others.len());
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
+/// What [`crate::StoreUrl::connect`] says if Redis Sentinel does not know the name.
+pub(crate) const UNKNOWN_PRIMARY: &str = "Sentinel knows no primary of this name";
+
 /// Returns the remedy for an error of a store.
 #[must_use]
 pub fn remedy(error: &RedisError) -> &'static str {
@@ -11,6 +14,18 @@ pub fn remedy(error: &RedisError) -> &'static str {
         ErrorKind::Server(ServerErrorKind::NoPerm) => "allow the user these commands and keys (ACL SETUSER)",
         ErrorKind::Server(ServerErrorKind::BusyLoading) => "none is needed: Redis is loading its data",
         ErrorKind::Server(ServerErrorKind::ReadOnly) => "give the URL of the primary: this is a replica",
+        ErrorKind::Server(ServerErrorKind::Moved) => {
+            "give redis+cluster://HOST:PORT,…: the server is one of a Redis Cluster"
+        }
+        ErrorKind::ClusterConnectionNotFound => {
+            "check the URL and the cluster (`redis-cli cluster info`): no server has slots; for one server it is redis://HOST:PORT"
+        }
+        ErrorKind::Server(ServerErrorKind::ResponseError) if error.to_string().contains("'SENTINEL'") => {
+            "check the URL: the hosts of redis+sentinel:// are those of Redis Sentinel, whose port is 26379 by default"
+        }
+        ErrorKind::Client if error.to_string().contains(UNKNOWN_PRIMARY) => {
+            "give the name that Sentinel has (`redis-cli -p 26379 sentinel masters`), behind the hosts: …/NAME"
+        }
         ErrorKind::Parse => "check the URL: the server is not Redis",
         ErrorKind::Io if error.is_timeout() => {
             "check the host, its load and the network: Redis does not answer in time"

@@ -7,12 +7,15 @@ use redis::cluster::ClusterClient;
 use redis::{Connection, ErrorKind, RedisError};
 
 use crate::connection::StoreConnection;
+use crate::remedy::UNKNOWN_PRIMARY;
 use crate::url::{RedisFiles, RedisUrl, RedisUrlError, TIMEOUT};
 
 /// The port of Redis Sentinel.
 const SENTINEL_PORT: u16 = 26379;
 /// The port of Redis.
 const REDIS_PORT: u16 = 6379;
+/// What a URL may be beside one of a server.
+const FORM: &str = "a store is redis+sentinel://HOST[:PORT],…/NAME, redis+cluster://HOST[:PORT],… or one server";
 /// The most hosts in a URL.
 const MAX_HOSTS: usize = 16;
 
@@ -106,7 +109,9 @@ impl StoreUrl {
                     client = client.certs(files.certificates().map_err(unusable)?);
                 }
                 let client = client.connection_timeout(TIMEOUT).response_timeout(TIMEOUT).retries(3);
-                Ok(StoreConnection::Cluster(Box::new(client.build()?.get_connection()?)))
+                let connection = client.build()?.get_connection()?;
+                connection.set_write_timeout(Some(TIMEOUT))?;
+                Ok(StoreConnection::Cluster(Box::new(connection)))
             }
             _ => self.connect_to_server().map(StoreConnection::Server),
         }
@@ -148,8 +153,7 @@ fn find_primary(
         let mut connection = sentinel.connect()?;
         let address: Option<(String, u16)> =
             redis::cmd("SENTINEL").arg("get-master-addr-by-name").arg(name).query(&mut connection)?;
-        let unknown =
-            || RedisError::from((ErrorKind::Client, "Sentinel knows no primary of this name", name.to_owned()));
+        let unknown = || RedisError::from((ErrorKind::Client, UNKNOWN_PRIMARY, name.to_owned()));
         let (host, port) = address.ok_or_else(unknown)?;
         let url =
             primary.at(&host, port).parse::<RedisUrl>().and_then(|url| url.with_files(files)).map_err(unusable)?;
@@ -186,7 +190,8 @@ impl FromStr for StoreUrl {
         let (scheme, of) = match scheme.split_once('+') {
             Some(("redis", of @ ("sentinel" | "cluster"))) => ("redis", of),
             Some(("rediss", of @ ("sentinel" | "cluster"))) => ("rediss", of),
-            _ => return Ok(StoreUrl(Kind::Server(text.parse()?))),
+            _ if StoreUrl::is_one(text) => return Ok(StoreUrl(Kind::Server(text.parse()?))),
+            _ => return Err(malformed(FORM)),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (credentials, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));

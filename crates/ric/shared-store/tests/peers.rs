@@ -10,14 +10,14 @@ use testkit::{Redis, eventually};
 const TIME_TO_LIVE: Duration = Duration::from_millis(400);
 
 /// A RIC at 10.0.0.1, and the names of those that it has lost.
-fn start(redis: &Redis, name: &str) -> (Peers, Receiver<String>) {
+fn start(redis: &Redis, name: &str, time_to_live: Duration) -> (Peers, Receiver<String>) {
     let e2 = vec![format!("memory:peers-{name}-{}", redis.port()).parse().unwrap()];
     let mut server = Server::bind(ServerConfig { e2, xapp: None, ..ServerConfig::default() }).unwrap();
     let address = "10.0.0.1:36421".parse().unwrap();
     let config = PeersConfig::new(redis.url().parse().unwrap(), name.to_owned(), address);
     let (sender, lost) = channel();
     let on_loss: LossObserver = Box::new(move |name: &str| drop(sender.send(name.to_owned())));
-    let config = PeersConfig { time_to_live: TIME_TO_LIVE, ..config };
+    let config = PeersConfig { time_to_live, ..config };
     (Peers::start(config, server.iapp_waker().unwrap(), vec![on_loss]).unwrap(), lost)
 }
 
@@ -39,7 +39,7 @@ fn rics_come_and_go_and_malformed_entries_are_ignored() {
     for (name, value) in [("c", "10.0.0.3"), ("d", ""), (&*"x".repeat(65), "10.0.0.4:1 run")] {
         announce(&redis, name, value, 3_600_000);
     }
-    let (peers, lost) = start(&redis, "a");
+    let (peers, lost) = start(&redis, "a", TIME_TO_LIVE);
     eventually("the other RIC", || peers.names() == ["a", "b"]);
     // what has no valid entry is removed from the names
     eventually("the names", || !is_listed(&redis, "c") && !is_listed(&redis, "d"));
@@ -68,7 +68,7 @@ fn rics_come_and_go_and_malformed_entries_are_ignored() {
 fn rics_stay_while_redis_is_away_and_one_time_to_live_longer() {
     let Some(mut redis) = Redis::start(&[]) else { return };
     announce(&redis, "b", "10.0.0.2:36421 run", 3_600_000);
-    let (peers, lost) = start(&redis, "a");
+    let (peers, lost) = start(&redis, "a", TIME_TO_LIVE);
     eventually("the other RIC", || peers.names() == ["a", "b"]);
     redis.kill();
     std::thread::sleep(3 * TIME_TO_LIVE);
@@ -83,4 +83,25 @@ fn rics_stay_while_redis_is_away_and_one_time_to_live_longer() {
     redis.kill();
     redis.restart();
     assert_eq!(lost.recv_timeout(testkit::PATIENCE).as_deref(), Ok("b"));
+}
+
+#[test]
+fn rics_stay_when_redis_is_slow_until_their_keys_have_expired() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    announce(&redis, "b", "10.0.0.2:36421 run", 3_600_000);
+    // longer than a reply may take
+    let time_to_live = Duration::from_secs(3);
+    let (peers, lost) = start(&redis, "a", time_to_live);
+    eventually("the other RIC", || peers.names() == ["a", "b"]);
+    std::thread::sleep(time_to_live);
+    announce(&redis, "b", "10.0.0.2:36421 run", 900);
+    redis.pause();
+    // it is not lost for the RIC, which waits for its reply
+    std::thread::sleep(Duration::from_millis(1700));
+    redis.resume();
+    // the other RIC is as slow
+    std::thread::sleep(Duration::from_millis(500));
+    announce(&redis, "b", "10.0.0.2:36421 run", 3_600_000);
+    std::thread::sleep(time_to_live);
+    assert_eq!((peers.names(), lost.try_recv().ok()), (vec!["a".to_owned(), "b".to_owned()], None));
 }

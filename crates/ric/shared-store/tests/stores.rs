@@ -71,7 +71,8 @@ fn sentinel_names_the_primary_also_after_a_failover() {
     write_and_list(&mut url.connect().unwrap());
     let unknown = sentinel.url().replace("/ran", "/other").parse::<StoreUrl>().unwrap().connect().unwrap_err();
     assert!(unknown.to_string().contains("no primary of this name"), "{unknown}");
-    assert_eq!(sentinel.primary.command(&["WAIT", "1", "10000"]), ":1\r\n");
+    assert!(remedy(&unknown).contains("sentinel masters"), "{}", remedy(&unknown));
+    sentinel.primary.await_replicas();
     sentinel.primary.kill();
     let mut connection = None;
     eventually("the replica is the primary", || {
@@ -80,4 +81,26 @@ fn sentinel_names_the_primary_also_after_a_failover() {
     });
     let keys = connection.unwrap().keys(b"ns-7").unwrap();
     assert_eq!(keys, [b"{ns-7},key".to_vec()]);
+}
+
+#[test]
+fn url_of_another_kind_of_store_has_a_remedy() {
+    let (Some(redis), Some(cluster)) = (Redis::start(&[]), RedisCluster::start(3)) else { return };
+    let ask = |kind: &str, path: &str| {
+        let store = url(&format!("redis+{kind}://127.0.0.1:{}{path}", redis.port()));
+        store.connect().and_then(|mut connection| connection.query::<()>(cmd("GET").arg("key"))).unwrap_err()
+    };
+    for (error, expected) in
+        [(ask("cluster", ""), "for one server it is redis://"), (ask("sentinel", "/ran"), "those of Redis Sentinel")]
+    {
+        assert!(remedy(&error).contains(expected), "{error:?}: {}", remedy(&error));
+    }
+    // most namespaces are at another server of the cluster
+    let mut one = url(&format!("redis://127.0.0.1:{}", cluster.servers[0].port())).connect().unwrap();
+    let errors = (0..30).filter_map(|number| one.query::<()>(cmd("GET").arg(format!("{{{number}}},key"))).err());
+    let errors: Vec<_> = errors.collect();
+    assert!(!errors.is_empty());
+    for error in errors {
+        assert!(remedy(&error).contains("give redis+cluster://"), "{error:?}: {}", remedy(&error));
+    }
 }

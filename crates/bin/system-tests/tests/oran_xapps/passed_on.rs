@@ -10,7 +10,7 @@ use system_tests::platform::{NODE, Xapp, control_request, header};
 use system_tests::rmr_peer::{Connection, Received, SILENCE};
 use testkit::{PATIENCE, Redis};
 
-use crate::several::{Member, share};
+use crate::group::{Member, share};
 
 /// Controls of a burst, of which 1 MiB at most may wait.
 const BURST: usize = 1700;

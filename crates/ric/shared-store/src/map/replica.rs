@@ -1,6 +1,6 @@
 //! The thread that keeps the copy of a map equal to the store.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -259,17 +259,22 @@ impl Replica {
         if behind > MAX_BEHIND {
             return self.read_all();
         }
-        let mut keys = self.again.clone();
+        let mut keys: BTreeSet<_> = self.again.iter().cloned().collect();
         if behind > 0 {
             let mut command = cmd("ZRANGEBYSCORE");
             command.arg(self.key("changed")).arg(format!("({}", self.version)).arg("+inf");
             keys.extend(self.query::<Vec<Vec<u8>>>(&command)?.into_iter().filter_map(text));
         }
         let keys: Vec<_> = keys.into_iter().collect();
+        let mut gone = Vec::new();
         for keys in keys.chunks(READ_ENTRIES) {
             let contents: Vec<Option<Vec<u8>>> = self.query(cmd("HMGET").arg(self.key("entries")).arg(keys))?;
-            self.learn(keys.iter().cloned().zip(contents));
+            let (there, removed): (Vec<_>, Vec<_>) =
+                keys.iter().cloned().zip(contents).partition(|(_, content)| content.is_some());
+            self.learn(there.into_iter());
+            gone.extend(removed);
         }
+        self.learn(gone.into_iter().rev());
         self.version = version.max(self.version);
         Ok(())
     }
@@ -291,14 +296,15 @@ impl Replica {
         }
         let known: Vec<_> = self.shared.state().entries.keys().cloned().collect();
         let gone = known.into_iter().filter(|key| !entries.contains_key(key)).map(|key| (key, None));
-        let gone: Vec<_> = gone.collect();
+        let gone: Vec<_> = gone.rev().collect();
         let entries = entries.into_iter().map(|(key, content)| (key, Some(content)));
         self.learn(gone.into_iter().chain(entries));
         self.version = version.unwrap_or(0);
         Ok(())
     }
 
-    /// Takes contents of the store into the copy, and passes on those that are new.
+    /// Takes contents of the store into the copy, and passes on those that are new, in this order. A key that another one begins with
+    /// is to come before it, and to go after it: observers take the one for a part of the other.
     fn learn(&mut self, contents: impl Iterator<Item = (String, Option<Vec<u8>>)>) {
         let mut new = Vec::new();
         {
@@ -389,6 +395,29 @@ mod tests {
         meet(&mut one);
         two.follow().unwrap();
         assert_eq!((own.get("node"), other.get("node")), (Some((*b"four").into()), Some((*b"four").into())));
+    }
+
+    #[test]
+    fn parts_are_observed_after_what_they_belong_to() {
+        let Some(redis) = Redis::start(&[]) else { return };
+        let ((mut one, own), (mut two, other)) = (replica(&redis), replica(&redis));
+        let (sender, seen) = std::sync::mpsc::channel();
+        own.observe("a1 ", Box::new(move |key, content| sender.send((key.to_owned(), content.is_some())).unwrap()));
+        one.follow().unwrap();
+        let mut keys: Vec<_> = (0..20)
+            .flat_map(|id| [format!("a1 {id}"), format!("a1 {id} policy"), format!("a1 {id} policy xapp")])
+            .collect();
+        keys.sort();
+        let mut change = |one: &mut Replica, make: fn(&MapHandle, &str) -> bool| {
+            assert!(keys.iter().all(|key| make(&other, key)));
+            two.follow().unwrap();
+            one.follow().unwrap();
+            seen.try_iter().collect::<Vec<_>>()
+        };
+        let put: Vec<_> = change(&mut one, |other, key| other.put(key, b"x"));
+        let removed: Vec<_> = change(&mut one, |other, key| other.remove(key));
+        assert_eq!(put, keys.iter().map(|key| (key.clone(), true)).collect::<Vec<_>>());
+        assert_eq!(removed, keys.iter().rev().map(|key| (key.clone(), false)).collect::<Vec<_>>());
     }
 
     #[test]
