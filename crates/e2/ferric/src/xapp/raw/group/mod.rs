@@ -4,6 +4,7 @@
 //! tickets and questions have numbers of the group, which [`commands`] and [`translate`] map to those of the sessions.
 
 mod commands;
+mod learned;
 mod translate;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -24,6 +25,7 @@ use crate::event_loop::STOP_TOKEN;
 use crate::{Error, StopHandle};
 
 pub(super) use commands::GroupCommands;
+use learned::NamedRics;
 use translate::Translator;
 
 /// The most RICs of a group.
@@ -52,12 +54,15 @@ const MAX_NODES: usize = 65_536;
 /// - [`XappEvent::Disconnected`] says that no RIC is left, [`XappEvent::Reconnected`] that there is one again. Others come and go with
 ///   their nodes. Each is tried again after [`XappConfig::reconnect`]; one that refuses the session, after its longest delay.
 /// - Messages of services go to one of the RICs, offers to be an arbiter to all.
+/// - RICs that those of the group name are used as well ([`XappConfig::learns_rics`]): over the same kind of link as the one that names
+///   them, and as long as one names them or they have a session. Those that were given always stay.
 pub struct XappGroup {
     poll: Poll,
     events: Events,
     stop: StopHandle,
     members: Vec<Member>,
     state: GroupState,
+    name: String,
     config: XappConfig,
     /// Nodes that came before the first `poll`.
     unreported_nodes: Vec<NodeId>,
@@ -77,6 +82,12 @@ struct Member {
     listing: Option<Instant>,
     /// The number of the session.
     session: u16,
+    /// Whether it was named by another one.
+    is_learned: bool,
+    /// Whether it was asked for the others, and has not answered.
+    is_asked: bool,
+    /// The RICs that it has named at last, in this session or one before.
+    named: NamedRics,
 }
 
 /// What the numbers of a group stand for.
@@ -100,6 +111,9 @@ struct GroupState {
     decisions: HashSet<(usize, u64)>,
     /// The RIC whose services are used.
     home: Option<usize>,
+    /// Whether RICs are asked for others, and whether what they have named, or who has a session, has changed.
+    learns_rics: bool,
+    has_changed_lists: bool,
     /// The results of commands that no RIC can have.
     undeliverable: Vec<RequestEvent>,
     /// When nodes that are known by two RICs are looked for.
@@ -197,6 +211,21 @@ fn unknown_question(question: u64) -> RequestEvent {
 }
 
 impl Member {
+    fn new(xapp: Box<Xapp>, is_learned: bool) -> Self {
+        Member {
+            address: xapp.address().to_string().into(),
+            xapp: Some(xapp),
+            is_open: false,
+            failure: None,
+            dropped: 0,
+            listing: None,
+            session: 0,
+            is_learned,
+            is_asked: false,
+            named: NamedRics::default(),
+        }
+    }
+
     fn deadline(&self, config: &XappConfig) -> Option<Instant> {
         // one that was lost is not tried again
         if self.failure.is_some() && config.reconnect.is_none() {
@@ -289,25 +318,19 @@ impl XappGroup {
             // the group knows what is not answered, and resumes nothing
             xapp.requests.state = SessionState::new(false);
             poll.add(&xapp.poll, members.len() as u64, Interest::READ).map_err(Error::epoll)?;
-            members.push(Member {
-                address: text,
-                xapp: Some(xapp),
-                is_open: false,
-                failure: None,
-                dropped: 0,
-                listing: None,
-                session: 0,
-            });
+            members.push(Member::new(xapp, false));
         }
         assert!((1..=MAX_RICS).contains(&members.len()), "a group has 1 to {MAX_RICS} RICs, not {}", members.len());
-        let state = GroupState::default();
-        Ok(XappGroup { poll, events: Events::new(), stop, members, state, config, unreported_nodes: Vec::new() })
+        let state = GroupState { learns_rics: config.learns_rics, ..GroupState::default() };
+        let (name, events, unreported_nodes) = (name.to_owned(), Events::new(), Vec::new());
+        Ok(XappGroup { poll, events, stop, members, state, name, config, unreported_nodes })
     }
 
     /// Returns the addresses of the RICs, separated by spaces.
     #[must_use]
     pub fn addresses(&self) -> String {
-        self.members.iter().map(|member| &*member.address).collect::<Vec<_>>().join(" ")
+        let members = self.members.iter().filter(|member| !member.is_vacant());
+        members.map(|member| &*member.address).collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the nodes that are up, each once.
@@ -342,6 +365,7 @@ impl XappGroup {
         timeout: Option<Duration>,
         mut handle: impl FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
+        self.follow_lists(&mut handle)?;
         self.poll_with(timeout, &mut handle)
     }
 
@@ -410,7 +434,9 @@ impl XappGroup {
             member.failure = Some(error);
         }
         members[at].xapp = Some(xapp);
-        let is_over = |member: &Member| member.is_refused() || member.failure.is_some() && config.reconnect.is_none();
+        let is_over = |member: &Member| {
+            member.is_vacant() || member.is_refused() || member.failure.is_some() && config.reconnect.is_none()
+        };
         if !members.iter().all(is_over) {
             return Ok(());
         }
