@@ -1,21 +1,21 @@
 //! RICs that other RICs name to an xApp: it uses them as well, within bounds, and never leaves those that it was given.
 
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use common::PATIENCE;
-use common::peer::node_id;
-use common::test_server::{Ric, free_ports};
 use ferric::e2::xapp::RicList;
 use ferric::e2::{Consumer, Indication};
 use ferric::e2ap::GlobalE2NodeId;
 use ferric::link::{self, Address, Resolver};
 use ferric::server::{Iapp, IappContext, IappEvent, IappWaker};
-use ferric::xapp::{MAX_RICS, Reconnect, XappConfig, XappEvent, XappGroup};
+use ferric::xapp::{Commands, MAX_RICS, XappConfig, XappEvent, XappGroup};
+
+use crate::common::PATIENCE;
+use crate::common::peer::node_id;
+use crate::common::test_server::{Ric, free_ports};
+use crate::support;
 
 /// What a RIC says, which the test changes.
 #[derive(Clone)]
@@ -78,8 +78,7 @@ fn ric() -> (Ric, Said) {
 }
 
 fn config() -> XappConfig {
-    let first = Duration::from_millis(20);
-    XappConfig { reconnect: Some(Reconnect { first, last: first }), ..XappConfig::default() }
+    XappConfig { learns_rics: true, ..support::config() }
 }
 
 fn connect(rics: &[&Address], config: XappConfig) -> XappGroup {
@@ -98,7 +97,7 @@ fn until(group: &mut XappGroup, what: &str, mut condition: impl FnMut(&XappGroup
 }
 
 fn poll(group: &mut XappGroup, timeout: Duration) {
-    let handle = |event: XappEvent<'_>, _: &mut ferric::xapp::Commands<'_>| {
+    let handle = |event: XappEvent<'_>, _: &mut Commands<'_>| {
         assert!(!matches!(event, XappEvent::Service { .. } | XappEvent::NoService), "{event:?}");
     };
     group.poll(Some(timeout), handle).unwrap();
