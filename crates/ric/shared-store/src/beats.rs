@@ -116,6 +116,7 @@ impl Beats {
     }
 
     fn beat(&mut self) -> Result<(), RedisError> {
+        let value = self.value();
         let connection = match &mut self.connection {
             Some(connection) => connection,
             None => {
@@ -126,7 +127,6 @@ impl Beats {
         };
         let (name, ttl_ms) = (&self.config.name, self.config.time_to_live.as_millis());
         let own: Option<String> = connection.query(cmd("GET").arg(key(name)))?;
-        let value = self.value();
         let is_other = own.as_ref().is_some_and(|own| *own != value);
         let ttl_ms = u64::try_from(ttl_ms).unwrap_or(u64::MAX);
         connection.query::<()>(cmd("SADD").arg(NAMES).arg(name))?;
