@@ -4,11 +4,18 @@
 //! xApp was given always stay; others are connected to over the same kind of link, so that over TLS they present a certificate
 //! that the xApp trusts, for the address that was named; and a group has at most [`MAX_RICS`].
 
+use std::time::{Duration, Instant};
+
 use e2::xapp::RicList;
 use link::{Address, Interest};
 
-use super::{Commands, MAX_RICS, Member, SessionEvent, SessionState, Translator, Xapp, XappEvent, XappGroup};
+use super::{
+    Commands, GroupState, MAX_RICS, Member, SessionEvent, SessionState, Translator, Xapp, XappEvent, XappGroup,
+};
 use crate::Error;
+
+/// The shortest time between two changes, which bounds what a RIC costs that names others all the time.
+const LIST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The RICs that one of them has named at last.
 #[derive(Debug, Default)]
@@ -16,14 +23,27 @@ pub(super) struct NamedRics {
     /// The address that it has for the others.
     own: Option<Address>,
     others: Vec<Address>,
+    /// Whether that was no list, until it is logged.
+    is_malformed: bool,
 }
 
 impl NamedRics {
     /// Reads a list; addresses that cannot be read are left out.
-    pub fn read(document: &[u8]) -> Option<Self> {
-        let RicList { own, others } = RicList::decode(document)?;
+    pub fn read(document: &[u8]) -> Self {
+        let Some(RicList { own, others }) = RicList::decode(document) else {
+            return NamedRics { is_malformed: true, ..NamedRics::default() };
+        };
         let others = others.iter().filter_map(|address| address.parse().ok()).collect();
-        Some(NamedRics { own: own.and_then(|own| own.parse().ok()), others })
+        NamedRics { own: own.and_then(|own| own.parse().ok()), others, is_malformed: false }
+    }
+}
+
+impl GroupState {
+    /// Has lists followed soon: at once, but not again within the time.
+    pub fn schedule_lists(&mut self) {
+        let now = Instant::now();
+        let earliest = self.lists_followed.map_or(now, |last| last + LIST_INTERVAL);
+        self.follow_lists_at.get_or_insert(earliest.max(now));
     }
 }
 
@@ -54,8 +74,15 @@ impl XappGroup {
         &mut self,
         handle: &mut dyn FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
-        if !std::mem::take(&mut self.state.has_changed_lists) {
+        let now = Instant::now();
+        if self.state.follow_lists_at.take_if(|at| *at <= now).is_none() {
             return Ok(());
+        }
+        self.state.lists_followed = Some(now);
+        for member in &mut self.members {
+            if std::mem::take(&mut member.named.is_malformed) {
+                tracing::warn!(ric = %member.address, "list of RICs ignored: it is malformed; is the RIC of another release?");
+            }
         }
         for at in 0..self.members.len() {
             if self.members[at].is_learned && self.is_superfluous(at) {

@@ -111,9 +111,11 @@ struct GroupState {
     decisions: HashSet<(usize, u64)>,
     /// The RIC whose services are used.
     home: Option<usize>,
-    /// Whether RICs are asked for others, and whether what they have named, or who has a session, has changed.
+    /// Whether RICs are asked for others.
     learns_rics: bool,
-    has_changed_lists: bool,
+    /// When what they have named is followed, since that or who has a session has changed; and when it was last.
+    follow_lists_at: Option<Instant>,
+    lists_followed: Option<Instant>,
     /// The results of commands that no RIC can have.
     undeliverable: Vec<RequestEvent>,
     /// When nodes that are known by two RICs are looked for.
@@ -366,7 +368,8 @@ impl XappGroup {
         mut handle: impl FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
         self.follow_lists(&mut handle)?;
-        self.poll_with(timeout, &mut handle)
+        let until_lists = self.state.follow_lists_at.map(|at| at.saturating_duration_since(Instant::now()));
+        self.poll_with([timeout, until_lists].into_iter().flatten().min(), &mut handle)
     }
 
     fn poll_with(

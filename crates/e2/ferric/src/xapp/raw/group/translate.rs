@@ -102,15 +102,13 @@ impl Translator<'_> {
     /// The RIC has named the others.
     fn take_list(&mut self, document: &[u8]) {
         let member = &mut self.members[self.at];
-        // one that was not asked has nothing to say
+        // one that was not asked has nothing to tell
         if !self.state.learns_rics {
             return;
         }
         member.is_asked = false;
-        match NamedRics::read(document) {
-            Some(named) => (member.named, self.state.has_changed_lists) = (named, true),
-            None => tracing::warn!(ric = %member.address, "list of RICs ignored: it is malformed"),
-        }
+        member.named = NamedRics::read(document);
+        self.state.schedule_lists();
     }
 
     /// The session is lost. Its nodes are already.
@@ -121,7 +119,9 @@ impl Translator<'_> {
             self.emit(XappEvent::Request(request.lost()), handler);
         }
         self.state.verified.retain(|(member, _), _| *member != at);
-        self.state.has_changed_lists |= self.members[at].is_learned;
+        if self.members[at].is_learned {
+            self.state.schedule_lists();
+        }
         if !std::mem::replace(&mut self.members[at].is_open, false) {
             return;
         }
