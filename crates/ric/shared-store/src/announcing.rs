@@ -50,9 +50,9 @@ impl Iapp for AnnounceRics {
     fn on_event(&mut self, event: &IappEvent<'_>, ric: &mut IappContext<'_>) {
         match event {
             IappEvent::XappMessage { xapp, .. } => {
-                if ric.send_to_xapp(*xapp, RicList::ANSWER, &self.document()) {
-                    self.asking.insert(*xapp);
-                }
+                self.asking.insert(*xapp);
+                // if its session has ended, the event of that follows
+                let _ = ric.send_to_xapp(*xapp, RicList::ANSWER, &self.document());
             }
             IappEvent::XappEnded { xapp, .. } => drop(self.asking.remove(xapp)),
             _ => {}
