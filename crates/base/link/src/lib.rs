@@ -1,7 +1,7 @@
 //! Message links with one interface: framed TCP, TLS 1.3, Unix socket, shared memory, kernel SCTP and memory.
 //!
-//! A [`Link`] carries opaque PDUs between two peers, whole and in order, and never blocks. It owns no thread, no timer and
-//! no event loop: the caller waits for readiness (with [`Poll`] or anything else that understands file descriptors) and
+//! A [`Link`] carries opaque PDUs between two peers, whole and in order, and never blocks. It owns no timer, no
+//! event loop, and no thread but those that look up host names ([`Resolver`]): the caller waits for readiness (with [`Poll`] or anything else that understands file descriptors) and
 //! then calls [`Link::receive`] and [`Link::flush`].
 //!
 //! # The contract
@@ -69,6 +69,7 @@ mod resolve;
 mod scratch;
 mod sctp;
 mod shm;
+mod signals;
 mod stream;
 mod tap;
 #[cfg(feature = "tls")]
@@ -87,6 +88,7 @@ pub use lookup::{Lookup, OutdatedName, Resolved, Resolver};
 pub use outbox::{NOTED_OCTETS, PDU_OVERHEAD_OCTETS};
 pub use poll::{Event, Events, Interest, Poll, Ticker, Waker};
 pub use scratch::Scratch;
+pub use signals::block_signals;
 pub use tap::{Direction, LinkEnds, LinkObserver, Tap, TapObserver};
 #[cfg(feature = "tls")]
 pub use tls::{

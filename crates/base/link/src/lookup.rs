@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::resolve::{numeric, resolve};
-use crate::{Address, Config, Error, Waker};
+use crate::{Address, Config, Error, Waker, block_signals};
 
 /// The most threads of a resolver: names that are looked up at a time.
 const MAX_THREADS: usize = 4;
@@ -177,6 +177,7 @@ impl Inner {
 
     /// Looks up names until there were none for a while.
     fn run(&self) {
+        block_signals();
         let mut state = self.state();
         loop {
             let Some(name) = state.queue.pop_front() else {

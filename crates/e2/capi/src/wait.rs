@@ -1,4 +1,4 @@
-//! Waiting: for a file descriptor together with the end of its object, and what signals do to the threads of the library.
+//! Waiting for a file descriptor together with the end of its object.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -62,14 +62,4 @@ impl Ending {
 /// The time at which a wait ends: negative is never.
 pub(crate) fn deadline(timeout_ms: i32) -> Option<Instant> {
     u64::try_from(timeout_ms).ok().map(|timeout| Instant::now() + Duration::from_millis(timeout))
-}
-
-/// Blocks all signals on this thread, and on those that it creates: the signals of the process are for its own threads.
-pub(crate) fn block_signals() {
-    // SAFETY: the set is filled before it is read, and the old mask is not wanted
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
-    }
 }

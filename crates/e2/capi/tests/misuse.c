@@ -1,17 +1,11 @@
 /* What a base station may do wrong, in C and in C++: each call has a defined answer. Prints what is not as expected. */
 #include <ferric.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int failures;
-#define EXPECT(call, expected)                                                                      \
-    do {                                                                                            \
-        long got = (long)(call);                                                                    \
-        if (got != (expected)) failures++, printf("%d: %s: %ld\n", __LINE__, #call, got);           \
-    } while (0)
+#include "expect.h"
 
 static struct ferric_agent agent;
 

@@ -4,17 +4,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int failures;
-#define EXPECT(call, expected)                                                                      \
-    do {                                                                                            \
-        long got = (long)(call);                                                                    \
-        if (got != (expected)) failures++, printf("%d: %s: %ld\n", __LINE__, #call, got);           \
-    } while (0)
+#include "expect.h"
+
 /* The same, with the name of the argument at fault. */
 #define REFUSED(call, expected, named)                                                              \
     do {                                                                                            \

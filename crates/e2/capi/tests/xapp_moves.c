@@ -1,14 +1,10 @@
 /* A session with several RICs: xapp_moves ADDRESSES. Prints what is not as expected; `ready` when there are records, then `moved`. */
 #include <ferric.h>
-#include <stdio.h>
 #include <string.h>
 
-static int failures;
+#include "expect.h"
+
 static struct ferric_error error;
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (!(what)) failures++, printf("%d: %s: %s\n", __LINE__, #what, error.text);              \
-    } while (0)
 
 int main(int count, char **arguments) {
     struct ferric_xapp xapp;
@@ -23,22 +19,22 @@ int main(int count, char **arguments) {
     if (count != 2) return 2;
     memset(&config, 0, sizeof config), memset(&request, 0, sizeof request);
     config.size = sizeof config, config.ric = arguments[1], config.name = "moves", config.deadline_ms = 600000;
-    EXPECT(ferric_xapp_connect(&config, &xapp, &error) == FERRIC_OK);
+    CHECK(ferric_xapp_connect(&config, &xapp, &error) == FERRIC_OK);
     if (failures) return 1;
     request.size = sizeof request, request.period_ms = 20;
     request.measurements = measurements, request.measurement_count = 1;
-    EXPECT(ferric_xapp_await_node(xapp, "gnb-00101-e00", &error) == FERRIC_OK);
-    EXPECT(ferric_xapp_events_new(xapp, &events, &error) == FERRIC_OK);
-    EXPECT(ferric_xapp_kpm_new(xapp, &request, &kpm, &error) == FERRIC_OK);
-    EXPECT(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error) == FERRIC_OK);
+    CHECK(ferric_xapp_await_node(xapp, "gnb-00101-e00", &error) == FERRIC_OK);
+    CHECK(ferric_xapp_events_new(xapp, &events, &error) == FERRIC_OK);
+    CHECK(ferric_xapp_kpm_new(xapp, &request, &kpm, &error) == FERRIC_OK);
+    CHECK(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error) == FERRIC_OK);
     printf("ready\n"), fflush(stdout);
-    do EXPECT(ferric_xapp_events_read(events, 600000, &event, &error) == FERRIC_OK);
+    do CHECK(ferric_xapp_events_read(events, 600000, &event, &error) == FERRIC_OK);
     while (!failures && event.kind != FERRIC_XAPP_EVENT_NODE_MOVED);
-    EXPECT(strcmp(event.node, "gnb-00101-e00") == 0);
+    CHECK(strcmp(event.node, "gnb-00101-e00") == 0);
     /* what was read before is over; the stream goes on */
     while (ferric_xapp_kpm_read(kpm, 0, &record, &value, 1, &error) == FERRIC_OK) continue;
-    EXPECT(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error) == FERRIC_OK);
-    EXPECT(ferric_xapp_free(xapp) == FERRIC_OK);
+    CHECK(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error) == FERRIC_OK);
+    CHECK(ferric_xapp_free(xapp) == FERRIC_OK);
     printf("moved\n");
     return failures != 0;
 }

@@ -1,14 +1,10 @@
 /* A session by TLS: xapp_tls ADDRESS CA CERTIFICATE KEY OTHER_KEY. Prints what is not as expected. */
 #include <ferric.h>
-#include <stdio.h>
 #include <string.h>
 
-static int failures;
+#include "expect.h"
+
 static struct ferric_error error;
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (!(what)) failures++, printf("%d: %s: %s\n", __LINE__, #what, error.text);              \
-    } while (0)
 
 int main(int count, char **arguments) {
     struct ferric_xapp xapp;
@@ -17,15 +13,15 @@ int main(int count, char **arguments) {
     memset(&config, 0, sizeof config);
     config.size = sizeof config, config.ric = arguments[1], config.name = "tls", config.deadline_ms = 600000;
     config.tls_ca = arguments[2], config.tls_certificate = arguments[3], config.tls_key = arguments[4];
-    EXPECT(ferric_xapp_connect(&config, &xapp, &error) == FERRIC_OK);
+    CHECK(ferric_xapp_connect(&config, &xapp, &error) == FERRIC_OK);
     if (failures) return 1;
-    EXPECT(ferric_xapp_await_node(xapp, "gnb-00101-e00", &error) == FERRIC_OK);
-    EXPECT(ferric_xapp_free(xapp) == FERRIC_OK);
+    CHECK(ferric_xapp_await_node(xapp, "gnb-00101-e00", &error) == FERRIC_OK);
+    CHECK(ferric_xapp_free(xapp) == FERRIC_OK);
     wrong = config, wrong.tls_key = arguments[5];
-    EXPECT(ferric_xapp_connect(&wrong, &xapp, &error) == FERRIC_ERROR_ARGUMENT && strcmp(error.field, "tls_key") == 0);
+    CHECK(ferric_xapp_connect(&wrong, &xapp, &error) == FERRIC_ERROR_ARGUMENT && strcmp(error.field, "tls_key") == 0);
     wrong = config, wrong.tls_ca = "/nowhere/ca.pem";
-    EXPECT(ferric_xapp_connect(&wrong, &xapp, &error) == FERRIC_ERROR_ARGUMENT && strstr(error.text, "/nowhere/ca.pem"));
+    CHECK(ferric_xapp_connect(&wrong, &xapp, &error) == FERRIC_ERROR_ARGUMENT && strstr(error.text, "/nowhere/ca.pem"));
     wrong = config, wrong.tls_ca = wrong.tls_certificate = wrong.tls_key = NULL;
-    EXPECT(ferric_xapp_connect(&wrong, &xapp, &error) == FERRIC_ERROR_CONNECT && strstr(error.text, "takes a CA"));
+    CHECK(ferric_xapp_connect(&wrong, &xapp, &error) == FERRIC_ERROR_CONNECT && strstr(error.text, "takes a CA"));
     return failures != 0;
 }

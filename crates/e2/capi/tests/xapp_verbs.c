@@ -2,16 +2,12 @@
  * expected. */
 #include <ferric.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 
-static int failures;
+#include "expect.h"
+
 static struct ferric_error error;
-#define EXPECT(what)                                                                               \
-    do {                                                                                           \
-        if (!(what)) failures++, printf("%d: %s: %s\n", __LINE__, #what, error.text);              \
-    } while (0)
-#define OK(call) EXPECT((call) == FERRIC_OK)
+#define OK(call) CHECK((call) == FERRIC_OK)
 /* A request for a UE, whose `status` and `error` are as wanted. Nodes hand UEs over meanwhile: the one that the UE has just left
  * may refuse it, and the UE may be between two nodes. So it is sent again for 5 s. */
 #define EXPECT_OF_UE(call, wanted)                                                                 \
@@ -37,9 +33,9 @@ static void events(void) {
     OK(ferric_xapp_events_new(xapp, &events, &error));
     for (int up = 0; up < 2; up++) {
         OK(ferric_xapp_events_read(events, 600000, &event, &error));
-        EXPECT(event.kind == FERRIC_XAPP_EVENT_NODE_UP && strncmp(event.node, "gnb-00101-e0", 12) == 0);
+        CHECK(event.kind == FERRIC_XAPP_EVENT_NODE_UP && strncmp(event.node, "gnb-00101-e0", 12) == 0);
     }
-    EXPECT(ferric_xapp_events_fd(events) >= 0);
+    CHECK(ferric_xapp_events_fd(events) >= 0);
     OK(ferric_xapp_events_free(events));
 }
 
@@ -58,33 +54,33 @@ static void lists(struct ferric_xapp_ue *ue, char *other) {
     config.size = sizeof config, config.period_ms = 50, config.measurements = names, config.measurement_count = 1;
     OK(ferric_xapp_await_node(xapp, "gnb-00101-e01", &error));
     OK(ferric_xapp_nodes(xapp, nodes, 1, &count, &error));
-    EXPECT(count == 2 && strcmp(nodes[0].name, "gnb-00101-e00") == 0);
+    CHECK(count == 2 && strcmp(nodes[0].name, "gnb-00101-e00") == 0);
     OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
     do OK(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error));
     while (record.cell[0] == 0 && failures == 0);
     OK(ferric_xapp_kpm_free(kpm));
     OK(ferric_xapp_find_ue(xapp, record.ue, ue, &error));
-    EXPECT(ue->amf_ue_ngap_id >= 0 && ue->c_rnti > 0);
-    EXPECT(ue->cell[0] == '0' && strlen(ue->cell) == 9);
+    CHECK(ue->amf_ue_ngap_id >= 0 && ue->c_rnti > 0);
+    CHECK(ue->cell[0] == '0' && strlen(ue->cell) == 9);
     /* its network slice is reported after its name */
     for (int at = 0; at < 6000 && ue->slice[0] == 0; at++) {
         poll(NULL, 0, 100);
         OK(ferric_xapp_find_ue(xapp, record.ue, ue, &error));
     }
-    EXPECT(ue->slice[0] != 0);
+    CHECK(ue->slice[0] != 0);
     OK(ferric_xapp_ues(xapp, ues, 8, &count, &error));
-    EXPECT(count >= 1 && ues[0].name[0]);
+    CHECK(count >= 1 && ues[0].name[0]);
     OK(ferric_xapp_cells(xapp, cells, 8, &count, &error));
-    EXPECT(count == 2 && cells[0].identity != cells[1].identity);
+    CHECK(count == 2 && cells[0].identity != cells[1].identity);
     strcpy(other, cells[strcmp(cells[0].name, ue->cell) == 0].name);
     config.ue = record.ue;
     OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
     OK(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error));
-    EXPECT(strcmp(record.ue, config.ue) == 0 && ferric_xapp_kpm_refusals(kpm) == 0);
+    CHECK(strcmp(record.ue, config.ue) == 0 && ferric_xapp_kpm_refusals(kpm) == 0);
     OK(ferric_xapp_kpm_free(kpm));
     names[0] = "DRB.UEThpDx", config.ue = NULL;
-    EXPECT(ferric_xapp_kpm_new(xapp, &config, &kpm, &error) == FERRIC_ERROR_NOT_OFFERED);
-    EXPECT(strstr(error.text, "DRB.UEThpDl") != NULL);
+    CHECK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error) == FERRIC_ERROR_NOT_OFFERED);
+    CHECK(strstr(error.text, "DRB.UEThpDl") != NULL);
 }
 
 static void batches(void) {
@@ -99,26 +95,26 @@ static void batches(void) {
     OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
     OK(ferric_xapp_batch_new(&batch, &error));
     while (records < 64 && failures == 0) {
-        EXPECT(is_readable(ferric_xapp_kpm_fd(kpm)));
+        CHECK(is_readable(ferric_xapp_kpm_fd(kpm)));
         int32_t status = ferric_xapp_kpm_read_batch(kpm, 0, batch, &columns, &error);
         if (status == FERRIC_ERROR_TIMEOUT) continue; /* all is read: wait */
-        EXPECT(status == FERRIC_OK && columns.count > 0 && columns.measurement_count == 2);
+        CHECK(status == FERRIC_OK && columns.count > 0 && columns.measurement_count == 2);
         for (size_t at = 0; at < columns.count; at++) {
-            EXPECT(columns.times_ns[at] > 0 && columns.nodes[at] < columns.node_names.count);
-            EXPECT(columns.ues[at] < columns.ue_names.count);
-            EXPECT(strncmp(columns.ue_names.names[columns.ues[at]], "amf:", 4) == 0);
-            EXPECT(columns.cells[at] == FERRIC_XAPP_NONE || columns.cells[at] < columns.cell_names.count);
-            EXPECT(columns.slices[at] == FERRIC_XAPP_NONE || columns.slices[at] < columns.slice_names.count);
+            CHECK(columns.times_ns[at] > 0 && columns.nodes[at] < columns.node_names.count);
+            CHECK(columns.ues[at] < columns.ue_names.count);
+            CHECK(strncmp(columns.ue_names.names[columns.ues[at]], "amf:", 4) == 0);
+            CHECK(columns.cells[at] == FERRIC_XAPP_NONE || columns.cells[at] < columns.cell_names.count);
+            CHECK(columns.slices[at] == FERRIC_XAPP_NONE || columns.slices[at] < columns.slice_names.count);
             const struct ferric_xapp_column *cqi = &columns.measurements[1];
-            if (cqi->kinds[at] == FERRIC_XAPP_VALUE_INTEGER) EXPECT(cqi->values[at] >= 0 && cqi->values[at] <= 15);
+            if (cqi->kinds[at] == FERRIC_XAPP_VALUE_INTEGER) CHECK(cqi->values[at] >= 0 && cqi->values[at] <= 15);
             named += columns.cells[at] != FERRIC_XAPP_NONE;
         }
         records += columns.count;
     }
-    EXPECT(named > 0 && ferric_xapp_kpm_lost(kpm) == 0);
+    CHECK(named > 0 && ferric_xapp_kpm_lost(kpm) == 0);
     OK(ferric_xapp_kpm_free(kpm));
     /* the columns outlive their stream */
-    EXPECT(columns.count == 0 || columns.times_ns[0] > 0);
+    CHECK(columns.count == 0 || columns.times_ns[0] > 0);
     OK(ferric_xapp_batch_free(batch));
 }
 
@@ -134,7 +130,7 @@ static void slow_reader(void) {
     config.buffer_records = 1024;
     OK(ferric_xapp_kpm_new(xapp, &config, &kpm, &error));
     for (int at = 0; at < 6000 && ferric_xapp_kpm_lost(kpm) == 0; at++) poll(NULL, 0, 100);
-    EXPECT(ferric_xapp_kpm_lost(kpm) > 0);
+    CHECK(ferric_xapp_kpm_lost(kpm) > 0);
     OK(ferric_xapp_kpm_read(kpm, 600000, &record, &value, 1, &error));
     OK(ferric_xapp_kpm_free(kpm));
 }
@@ -150,8 +146,8 @@ static void controls(const char *ue, const char *node) {
     size_t count = 0;
     OK(ferric_xapp_verified(xapp, 600000, &verified, &error));
     EXPECT_OF_UE(ferric_xapp_ue_drx(xapp, ue, 320, &answer, &error), status == FERRIC_OK);
-    EXPECT(answer.nodes == 1 && answer.node[0]);
-    EXPECT(ferric_xapp_ue_drx(verified, ue, 320, NULL, &error) == FERRIC_ERROR_NOT_OFFERED);
+    CHECK(answer.nodes == 1 && answer.node[0]);
+    CHECK(ferric_xapp_ue_drx(verified, ue, 320, NULL, &error) == FERRIC_ERROR_NOT_OFFERED);
     memset(&qos, 0, sizeof qos);
     qos.size = sizeof qos, qos.priority = 20;
     EXPECT_OF_UE(ferric_xapp_ue_qos(xapp, ue, &qos, &answer, &error), status == FERRIC_OK);
@@ -160,19 +156,19 @@ static void controls(const char *ue, const char *node) {
                  status == FERRIC_ERROR_REFUSED && error.cause == FERRIC_CAUSE_CONTROL_FAILED_TO_EXECUTE && error.node[0]
                      && error.cause_text[0]);
     OK(ferric_xapp_slices_set(verified, node, FERRIC_DOWNLINK, shares, 2, &answer, &error));
-    EXPECT(answer.nodes == 1 && strcmp(answer.node, node) == 0);
+    CHECK(answer.nodes == 1 && strcmp(answer.node, node) == 0);
     OK(ferric_xapp_slices_list(xapp, node, slices, 8, &count, &error));
-    EXPECT(count == 2 && slices[1].id == 2 && strcmp(slices[1].label, "large") == 0 && slices[1].share_percent == 70);
+    CHECK(count == 2 && slices[1].id == 2 && strcmp(slices[1].label, "large") == 0 && slices[1].share_percent == 70);
     /* a node that is not there is waited for until the deadline */
     struct ferric_xapp impatient;
     OK(ferric_xapp_with_deadline(xapp, 200, &impatient, &error));
-    EXPECT(ferric_xapp_slices_list(impatient, "gnb-00101-fff", slices, 8, &count, &error) == FERRIC_ERROR_UNKNOWN);
+    CHECK(ferric_xapp_slices_list(impatient, "gnb-00101-fff", slices, 8, &count, &error) == FERRIC_ERROR_UNKNOWN);
     OK(ferric_xapp_free(impatient));
     OK(ferric_xapp_slices_remove(verified, node, FERRIC_DOWNLINK, ids, 2, NULL, &error));
     memset(&quota, 0, sizeof quota);
     quota.size = sizeof quota, quota.max_percent = 60;
     OK(ferric_xapp_quota(xapp, NULL, "1", &quota, &answer, &error));
-    EXPECT(answer.nodes == 2);
+    CHECK(answer.nodes == 2);
     OK(ferric_xapp_free(verified));
 }
 
@@ -186,33 +182,33 @@ static void traffic_control(const char *node) {
     memset(&flow, 0, sizeof flow);
     flow.size = sizeof flow, flow.protocol = 17, flow.destination_port = 5060, flow.source = "10.0.0.1";
     OK(ferric_xapp_tc_add_filter(xapp, node, &flow, 1, &answer, &error));
-    EXPECT(ferric_xapp_tc_add_filter(xapp, node, &flow, 9, &answer, &error) == FERRIC_ERROR_REFUSED);
-    EXPECT(ferric_xapp_tc_remove_queue(xapp, node, 1, FERRIC_XAPP_QUEUE_CODEL, NULL, &error) == FERRIC_ERROR_REFUSED);
+    CHECK(ferric_xapp_tc_add_filter(xapp, node, &flow, 9, &answer, &error) == FERRIC_ERROR_REFUSED);
+    CHECK(ferric_xapp_tc_remove_queue(xapp, node, 1, FERRIC_XAPP_QUEUE_CODEL, NULL, &error) == FERRIC_ERROR_REFUSED);
     OK(ferric_xapp_tc_pace(xapp, NULL, 1, &answer, &error));
-    EXPECT(answer.nodes == 2);
+    CHECK(answer.nodes == 2);
     OK(ferric_xapp_tc_pace(xapp, NULL, 0, NULL, &error));
     queue.target_ms = 10;
     OK(ferric_xapp_tc_modify_queue(xapp, node, 1, &queue, &answer, &error));
-    EXPECT(answer.nodes == 1);
-    EXPECT(ferric_xapp_tc_modify_queue(xapp, node, 9, &queue, NULL, &error) == FERRIC_ERROR_REFUSED);
+    CHECK(answer.nodes == 1);
+    CHECK(ferric_xapp_tc_modify_queue(xapp, node, 9, &queue, NULL, &error) == FERRIC_ERROR_REFUSED);
     flow.destination_port = 5061;
     OK(ferric_xapp_tc_modify_filter(xapp, node, 0, &flow, 0, NULL, &error));
-    EXPECT(ferric_xapp_tc_modify_filter(xapp, node, 0, &flow, 9, NULL, &error) == FERRIC_ERROR_REFUSED);
+    CHECK(ferric_xapp_tc_modify_filter(xapp, node, 0, &flow, 9, NULL, &error) == FERRIC_ERROR_REFUSED);
     struct ferric_xapp_policer policer;
     memset(&policer, 0, sizeof policer);
     policer.size = sizeof policer, policer.id = 1, policer.is_active = 1, policer.drop_rate_kbps = 8000;
     OK(ferric_xapp_tc_modify_policer(xapp, node, &policer, NULL, &error));
     policer.id = 9;
-    EXPECT(ferric_xapp_tc_modify_policer(xapp, node, &policer, NULL, &error) == FERRIC_ERROR_REFUSED);
+    CHECK(ferric_xapp_tc_modify_policer(xapp, node, &policer, NULL, &error) == FERRIC_ERROR_REFUSED);
     struct ferric_xapp_shaper shaper;
     memset(&shaper, 0, sizeof shaper);
     shaper.size = sizeof shaper, shaper.id = 1, shaper.is_active = 1, shaper.max_rate_kbps = 5000;
     OK(ferric_xapp_tc_modify_shaper(xapp, node, &shaper, NULL, &error));
     shaper.id = 9;
-    EXPECT(ferric_xapp_tc_modify_shaper(xapp, node, &shaper, NULL, &error) == FERRIC_ERROR_REFUSED);
+    CHECK(ferric_xapp_tc_modify_shaper(xapp, node, &shaper, NULL, &error) == FERRIC_ERROR_REFUSED);
     const uint32_t quanta[2] = {1500, 3000};
     /* FlexRIC's layout of the model, which this node has, has round robin only */
-    EXPECT(ferric_xapp_tc_modify_scheduler(xapp, node, FERRIC_XAPP_SCHEDULER_DEFICIT_ROUND_ROBIN, quanta, 2, NULL, &error) ==
+    CHECK(ferric_xapp_tc_modify_scheduler(xapp, node, FERRIC_XAPP_SCHEDULER_DEFICIT_ROUND_ROBIN, quanta, 2, NULL, &error) ==
            FERRIC_ERROR_ARGUMENT);
     OK(ferric_xapp_tc_modify_scheduler(xapp, node, FERRIC_XAPP_SCHEDULER_ROUND_ROBIN, NULL, 0, NULL, &error));
 }
@@ -222,16 +218,16 @@ static void handovers(void) {
     struct ferric_xapp_handovers handovers;
     struct ferric_xapp_handover_request request;
     OK(ferric_xapp_handovers_new(xapp, &handovers, &error));
-    EXPECT(is_readable(ferric_xapp_handovers_fd(handovers)));
+    CHECK(is_readable(ferric_xapp_handovers_fd(handovers)));
     for (int decided = 0; decided < 2 && failures == 0;) {
         OK(ferric_xapp_handovers_read(handovers, 600000, &request, &error));
-        EXPECT(strncmp(request.ue, "amf:", 4) == 0 && request.target[0] && request.node[0]);
+        CHECK(strncmp(request.ue, "amf:", 4) == 0 && request.target[0] && request.node[0]);
         int32_t status = decided == 0 ? ferric_xapp_handover_accept(request.handover, NULL, &error)
                                       : ferric_xapp_handover_deny(request.handover, NULL, &error);
         /* a loaded host may be too late: the node has decided */
         if (status == FERRIC_ERROR_REFUSED && error.cause == FERRIC_CAUSE_CALL_PROCESS_ID_INVALID) continue;
         OK(status);
-        EXPECT(ferric_xapp_handover_deny(request.handover, NULL, &error) == FERRIC_ERROR_HANDLE);
+        CHECK(ferric_xapp_handover_deny(request.handover, NULL, &error) == FERRIC_ERROR_HANDLE);
         decided++;
     }
     OK(ferric_xapp_handovers_read(handovers, 600000, &request, &error));
@@ -246,22 +242,22 @@ static void rrc_messages(void) {
     struct ferric_xapp_rrc_message message;
     unsigned char octets[512], first[1];
     OK(ferric_xapp_rrc_messages_new(xapp, kinds, 2, &messages, &error));
-    EXPECT(is_readable(ferric_xapp_rrc_messages_fd(messages)));
+    CHECK(is_readable(ferric_xapp_rrc_messages_fd(messages)));
     memset(octets, 0xff, sizeof octets);
     OK(ferric_xapp_rrc_messages_read(messages, 0, &message, octets, sizeof octets, &error));
-    EXPECT(message.length > 4 && message.length < sizeof octets && message.lost == 0);
+    CHECK(message.length > 4 && message.length < sizeof octets && message.lost == 0);
     /* c1, and the choice of the measurement report in four bits */
-    EXPECT((octets[0] & 0xf8) == 0 && octets[message.length] == 0xff);
-    EXPECT(strncmp(message.node, "gnb-00101-e0", 12) == 0 && strncmp(message.ue, "amf:", 4) == 0);
+    CHECK((octets[0] & 0xf8) == 0 && octets[message.length] == 0xff);
+    CHECK(strncmp(message.node, "gnb-00101-e0", 12) == 0 && strncmp(message.ue, "amf:", 4) == 0);
     /* with less room there is less of it, and its length */
     OK(ferric_xapp_rrc_messages_read(messages, 600000, &message, first, 1, &error));
-    EXPECT((first[0] & 0xf8) == 0 && message.length > 4);
+    CHECK((first[0] & 0xf8) == 0 && message.length > 4);
     OK(ferric_xapp_rrc_messages_read(messages, 600000, &message, NULL, 0, &error));
     OK(ferric_xapp_rrc_messages_free(messages));
-    EXPECT(ferric_xapp_rrc_messages_read(messages, 0, &message, NULL, 0, &error) == FERRIC_ERROR_HANDLE);
+    CHECK(ferric_xapp_rrc_messages_read(messages, 0, &message, NULL, 0, &error) == FERRIC_ERROR_HANDLE);
     /* no node has messages of LTE: they are offered all the same, and none comes */
     if (ferric_xapp_rrc_messages_new(xapp, other, 1, &messages, &error) == FERRIC_OK) {
-        EXPECT(ferric_xapp_rrc_messages_read(messages, 100, &message, NULL, 0, &error) == FERRIC_ERROR_TIMEOUT);
+        CHECK(ferric_xapp_rrc_messages_read(messages, 100, &message, NULL, 0, &error) == FERRIC_ERROR_TIMEOUT);
         OK(ferric_xapp_rrc_messages_free(messages));
     }
 }
@@ -282,10 +278,10 @@ static void policies(const char *cell) {
     }
     struct ferric_xapp_condition unknown = {"CQJ", FERRIC_XAPP_EQUAL, 1};
     rules[0].conditions = &unknown, rules[0].condition_count = 1;
-    EXPECT(ferric_xapp_policy_new(xapp, rules, 2, &policy, &error) == FERRIC_ERROR_NOT_OFFERED);
-    EXPECT(strstr(error.text, "CQJ") && strstr(error.text, "CQI"));
+    CHECK(ferric_xapp_policy_new(xapp, rules, 2, &policy, &error) == FERRIC_ERROR_NOT_OFFERED);
+    CHECK(strstr(error.text, "CQJ") && strstr(error.text, "CQI"));
     rules[0].condition_count = 0, rules[0].cell = "00fffffff";
-    EXPECT(ferric_xapp_policy_new(xapp, rules, 2, &policy, &error) == FERRIC_ERROR_UNKNOWN);
+    CHECK(ferric_xapp_policy_new(xapp, rules, 2, &policy, &error) == FERRIC_ERROR_UNKNOWN);
 }
 
 /* Structures of a cell are queried, set, and reported. */
@@ -298,27 +294,27 @@ static void configuration(const char *node) {
     struct ferric_xapp_answer answer;
     size_t length, whole;
     OK(ferric_xapp_node_query(xapp, node, names, 1, json, sizeof json, &length, &error));
-    EXPECT(length == strlen(json) && strstr(json, "\"administrativeState\":\"UNLOCKED\"") != NULL);
+    CHECK(length == strlen(json) && strstr(json, "\"administrativeState\":\"UNLOCKED\"") != NULL);
     /* with less room there is less of it, and its length */
     OK(ferric_xapp_node_query(xapp, node, names, 1, cut, sizeof cut, &whole, &error));
-    EXPECT(whole == length && strlen(cut) == sizeof cut - 1 && strncmp(cut, json, sizeof cut - 1) == 0);
+    CHECK(whole == length && strlen(cut) == sizeof cut - 1 && strncmp(cut, json, sizeof cut - 1) == 0);
     OK(ferric_xapp_node_query(xapp, node, names, 1, NULL, 0, &whole, &error));
-    EXPECT(whole == length);
-    EXPECT(ferric_xapp_node_query(xapp, node, other, 1, json, sizeof json, &length, &error) == FERRIC_ERROR_NOT_OFFERED);
-    EXPECT(strstr(error.text, "O-NRCellDU") != NULL);
+    CHECK(whole == length);
+    CHECK(ferric_xapp_node_query(xapp, node, other, 1, json, sizeof json, &length, &error) == FERRIC_ERROR_NOT_OFFERED);
+    CHECK(strstr(error.text, "O-NRCellDU") != NULL);
     OK(ferric_xapp_configurations_new(xapp, names, 1, &reports, &error));
     OK(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": {\"administrativeState\": \"SHUTTINGDOWN\"}}", &answer, &error));
-    EXPECT(answer.nodes == 1 && strcmp(answer.node, node) == 0);
-    EXPECT(is_readable(ferric_xapp_configurations_fd(reports)));
+    CHECK(answer.nodes == 1 && strcmp(answer.node, node) == 0);
+    CHECK(is_readable(ferric_xapp_configurations_fd(reports)));
     do OK(ferric_xapp_configurations_read(reports, 600000, &report, json, sizeof json, &error));
     while (failures == 0 && strstr(json, "SHUTTINGDOWN") == NULL);
-    EXPECT(strcmp(report.node, node) == 0 && strlen(report.cell) == 9 && report.length == strlen(json) && report.lost == 0);
+    CHECK(strcmp(report.node, node) == 0 && strlen(report.cell) == 9 && report.length == strlen(json) && report.lost == 0);
     OK(ferric_xapp_configurations_free(reports));
     OK(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": {\"administrativeState\": \"UNLOCKED\"}}", NULL, &error));
-    EXPECT(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": 1}", NULL, &error) == FERRIC_ERROR_ARGUMENT);
-    EXPECT(ferric_xapp_node_configure(xapp, node, "[", NULL, &error) == FERRIC_ERROR_ARGUMENT);
-    EXPECT(strcmp(error.field, "json") == 0);
-    EXPECT(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": {\"administrativeState\": 7}}", NULL, &error) ==
+    CHECK(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": 1}", NULL, &error) == FERRIC_ERROR_ARGUMENT);
+    CHECK(ferric_xapp_node_configure(xapp, node, "[", NULL, &error) == FERRIC_ERROR_ARGUMENT);
+    CHECK(strcmp(error.field, "json") == 0);
+    CHECK(ferric_xapp_node_configure(xapp, node, "{\"O-NRCellDU\": {\"administrativeState\": 7}}", NULL, &error) ==
            FERRIC_ERROR_ARGUMENT);
 }
 
@@ -345,7 +341,7 @@ int main(int count, char **arguments) {
     policies(other);
     configuration("gnb-00101-e01");
     rrc_messages();
-    EXPECT(ferric_xapp_dropped_reports(xapp) == 0);
+    CHECK(ferric_xapp_dropped_reports(xapp) == 0);
     /* last, since what it requests is more than this program can take under valgrind */
     slow_reader();
     OK(ferric_xapp_free(xapp));

@@ -272,6 +272,8 @@ pub fn bind(mut config: RicConfig) -> Result<Ric, ferric::Error> {
     on_loss.extend(sharing.as_ref().map(forget_on_loss));
     #[cfg(feature = "peers")]
     let peers = config.peers.map(|peers| peers.start(&mut server, on_loss)).transpose()?;
+    #[cfg(feature = "peers")]
+    server.add_iapp(Box::new(shared_store::AnnounceRics::new(peers.as_ref())));
     #[cfg(feature = "redis")]
     if let Some(redis) = config.redis {
         let forwarder = traffic::Forwarder::start(redis);

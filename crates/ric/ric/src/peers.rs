@@ -56,7 +56,9 @@ impl SharedNodes {
 
     pub(crate) fn start(self, server: &mut Server, on_loss: Vec<LossObserver>) -> Result<Peers, ferric::Error> {
         let (name, address) = self.identity(server)?;
-        let config = PeersConfig { time_to_live: self.time_to_live, ..PeersConfig::new(self.url, name, address) };
+        let xapps = server.xapp_address().and_then(|xapps| address_for_xapps(xapps, address.ip()));
+        let config =
+            PeersConfig { xapps, time_to_live: self.time_to_live, ..PeersConfig::new(self.url, name, address) };
         let settling = 2 * config.time_to_live;
         let peers = Peers::start(config, server.iapp_waker()?, on_loss).map_err(failed)?;
         server.set_placement(peers.placement());
@@ -76,6 +78,25 @@ fn announced(address: &Address) -> Option<SocketAddr> {
     (!ip.is_unspecified()).then_some(SocketAddr::new(ip, *port))
 }
 
+/// The address at which xApps of other RICs reach this one, whose address for nodes is `host`: one that names no interface is on that
+/// one; the loopback interface is of use only if all RICs are on one host.
+fn address_for_xapps(listener: &Address, host: IpAddr) -> Option<Address> {
+    let announced = |ip: &String| {
+        let ip: IpAddr = ip.parse().ok()?;
+        let ip = if ip.is_unspecified() { host } else { ip };
+        (ip.is_loopback() == host.is_loopback()).then(|| ip.to_string())
+    };
+    match listener {
+        Address::Tcp { host, port } => Some(Address::Tcp { host: announced(host)?, port: *port }),
+        Address::Tls { host, port } => Some(Address::Tls { host: announced(host)?, port: *port }),
+        Address::Sctp { hosts, port } => {
+            let hosts = hosts.iter().map(announced).collect::<Option<_>>()?;
+            Some(Address::Sctp { hosts, port: *port })
+        }
+        Address::Unix(_) | Address::Shm(_) | Address::Memory(_) => None,
+    }
+}
+
 fn failed(source: io::Error) -> ferric::Error {
     ferric::Error::System { what: "share nodes with other RICs", source }
 }
@@ -91,6 +112,21 @@ mod tests {
         assert_eq!(of("tls://[fd00::1]:36421").as_deref(), Some("[fd00::1]:36421"));
         assert_eq!(of("sctp://10.0.0.1,10.0.1.1:36421").as_deref(), Some("10.0.0.1:36421"));
         assert_eq!((of("tcp://0.0.0.0:36421"), of("tcp://[::]:36421"), of("unix:/run/e2")), (None, None, None));
+    }
+
+    #[test]
+    fn address_for_xapps_is_one_that_other_hosts_reach() {
+        let of = |url: &str, host: &str| {
+            let address = address_for_xapps(&url.parse().unwrap(), host.parse().unwrap());
+            address.map(|address| address.to_string())
+        };
+        assert_eq!(of("tcp://10.0.0.1:36422", "10.1.0.1").as_deref(), Some("tcp://10.0.0.1:36422"));
+        assert_eq!(of("tls://0.0.0.0:36422", "10.1.0.1").as_deref(), Some("tls://10.1.0.1:36422"));
+        assert_eq!(of("tcp://[::]:36422", "fd00::1").as_deref(), Some("tcp://[fd00::1]:36422"));
+        assert_eq!(of("sctp://10.0.0.1,10.0.1.1:1", "10.1.0.1").as_deref(), Some("sctp://10.0.0.1,10.0.1.1:1"));
+        assert_eq!(of("tcp://127.0.0.1:36422", "127.0.0.1").as_deref(), Some("tcp://127.0.0.1:36422"));
+        assert_eq!(of("tcp://127.0.0.1:36422", "10.1.0.1"), None);
+        assert_eq!(of("unix:/run/xapps", "10.1.0.1"), None);
     }
 
     #[test]

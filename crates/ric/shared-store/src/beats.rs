@@ -3,10 +3,9 @@
 //! | key | |
 //! |---|---|
 //! | `{ferric-peers},names` | the set of names |
-//! | `{ferric-peers},ric:NAME` | `ADDRESS RUN`, until its time to live is over |
+//! | `{ferric-peers},ric:NAME` | `ADDRESS RUN`, or `ADDRESS RUN XAPPS` with the address for xApps, until its time to live is over |
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +13,7 @@ use ferric::server::IappWaker;
 use redis::{RedisError, cmd};
 use tracing::{error, info, warn};
 
-use crate::members::MAX_MEMBERS;
+use crate::members::{MAX_MEMBERS, RicAddresses};
 use crate::peers::{LossObserver, MAX_NAME_OCTETS, PeersConfig, Shared};
 use crate::{StoreConnection, remedy};
 
@@ -26,6 +25,14 @@ const LAST_PAUSE: Duration = Duration::from_secs(5);
 
 fn key(name: &str) -> String {
     format!("{{ferric-peers}},ric:{name}")
+}
+
+/// Reads what the key of a RIC has. The releases before have no address for xApps.
+fn read(value: &str) -> Option<RicAddresses> {
+    let mut parts = value.split(' ');
+    let nodes = parts.next()?.parse().ok()?;
+    let xapps = parts.nth(1).and_then(|xapps| xapps.parse().ok());
+    Some(RicAddresses { nodes, xapps })
 }
 
 pub struct Beats {
@@ -41,7 +48,7 @@ pub struct Beats {
     /// When it has answered last.
     answered: Instant,
     /// The other RICs, and when they were there last.
-    seen: HashMap<String, (SocketAddr, Instant)>,
+    seen: HashMap<String, (RicAddresses, Instant)>,
     has_announced: bool,
     is_name_taken: bool,
     is_logged: bool,
@@ -94,6 +101,15 @@ impl Beats {
         }
     }
 
+    /// What the key of this RIC has.
+    fn value(&self) -> String {
+        let PeersConfig { address, xapps, .. } = &self.config;
+        match xapps {
+            Some(xapps) => format!("{address} {} {xapps}", self.run),
+            None => format!("{address} {}", self.run),
+        }
+    }
+
     fn lose(&mut self, error: &RedisError) {
         self.connection = None;
         if !std::mem::replace(&mut self.is_logged, true) {
@@ -103,6 +119,7 @@ impl Beats {
     }
 
     fn beat(&mut self) -> Result<(), RedisError> {
+        let value = self.value();
         let connection = match &mut self.connection {
             Some(connection) => connection,
             None => {
@@ -113,7 +130,6 @@ impl Beats {
         };
         let (name, ttl_ms) = (&self.config.name, self.config.time_to_live.as_millis());
         let own: Option<String> = connection.query(cmd("GET").arg(key(name)))?;
-        let value = format!("{} {}", self.config.address, self.run);
         let is_other = own.as_ref().is_some_and(|own| *own != value);
         let ttl_ms = u64::try_from(ttl_ms).unwrap_or(u64::MAX);
         connection.query::<()>(cmd("SADD").arg(NAMES).arg(name))?;
@@ -152,8 +168,8 @@ impl Beats {
         self.answered = now;
         let mut gone = Vec::new();
         for (name, value) in rics {
-            match value.as_deref().and_then(|value| value.split(' ').next()?.parse().ok()) {
-                Some(address) => drop(self.seen.insert(name, (address, now))),
+            match value.as_deref().and_then(read) {
+                Some(addresses) => drop(self.seen.insert(name, (addresses, now))),
                 None if !self.seen.contains_key(&name) => gone.push(name),
                 None => {}
             }
@@ -164,7 +180,7 @@ impl Beats {
             self.forget(&gone);
         }
         let mut members = self.shared.members();
-        let others = self.seen.iter().map(|(name, (address, _))| (name.clone(), *address));
+        let others = self.seen.iter().map(|(name, (addresses, _))| (name.clone(), addresses.clone()));
         let Some(gone) = members.set_others(others) else { return };
         let rics: Vec<_> = members.names().collect();
         match rics.as_slice() {
@@ -185,5 +201,23 @@ impl Beats {
                 self.lose(&error);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn value_of_any_release_is_read() {
+        let of = |value: &str| read(value).map(|ric| (ric.nodes.to_string(), ric.xapps.map(|xapps| xapps.to_string())));
+        let nodes = || "10.0.0.1:36421".to_owned();
+        assert_eq!(of("10.0.0.1:36421 12-34"), Some((nodes(), None)));
+        assert_eq!(
+            of("10.0.0.1:36421 12-34 tls://[fd00::1]:36422 later"),
+            Some((nodes(), Some("tls://[fd00::1]:36422".to_owned())))
+        );
+        assert_eq!(of("10.0.0.1:36421 12-34 nothing"), Some((nodes(), None)));
+        assert_eq!((of(""), of("nothing 12-34")), (None, None));
     }
 }

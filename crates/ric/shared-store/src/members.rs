@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use ferric::e2::xapp::RicList;
 use ferric::e2::{Placement, Time};
 use ferric::e2ap::{GlobalE2NodeId, TnlInformation};
+use ferric::link::Address;
 
 /// The most RICs that share nodes.
 pub const MAX_MEMBERS: usize = 64;
@@ -22,12 +24,21 @@ struct Directed {
     last: Time,
 }
 
+/// The addresses of a RIC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RicAddresses {
+    /// The one that nodes are directed to.
+    pub nodes: SocketAddr,
+    /// The one for xApps, if it has one that others can use.
+    pub xapps: Option<Address>,
+}
+
 /// The RICs as one of them knows them.
 #[derive(Debug)]
 pub struct Members {
     own: String,
-    /// All of them, this one included, with the addresses that nodes are directed to.
-    rics: BTreeMap<String, SocketAddr>,
+    /// All of them, this one included.
+    rics: BTreeMap<String, RicAddresses>,
     /// Counts the changes.
     pub generation: u64,
     directed: HashMap<GlobalE2NodeId, Directed>,
@@ -36,8 +47,8 @@ pub struct Members {
 }
 
 impl Members {
-    pub fn new(own: String, address: SocketAddr) -> Self {
-        let rics = BTreeMap::from([(own.clone(), address)]);
+    pub fn new(own: String, addresses: RicAddresses) -> Self {
+        let rics = BTreeMap::from([(own.clone(), addresses)]);
         Members { own, rics, generation: 0, directed: HashMap::new(), settled: HashSet::new() }
     }
 
@@ -46,11 +57,21 @@ impl Members {
         self.rics.keys().map(String::as_str)
     }
 
+    /// The addresses for xApps.
+    pub fn for_xapps(&self) -> RicList {
+        let address = |addresses: &RicAddresses| addresses.xapps.as_ref().map(Address::to_string);
+        let others = self.rics.iter().filter(|(name, _)| **name != self.own);
+        RicList {
+            own: self.rics.get(&self.own).and_then(address),
+            others: others.filter_map(|(_, addresses)| address(addresses)).collect(),
+        }
+    }
+
     /// Replaces the other RICs. Returns the names of those that are gone if anything has changed.
-    pub fn set_others(&mut self, others: impl Iterator<Item = (String, SocketAddr)>) -> Option<Vec<String>> {
+    pub fn set_others(&mut self, others: impl Iterator<Item = (String, RicAddresses)>) -> Option<Vec<String>> {
         let mut rics: BTreeMap<_, _> = others.filter(|(name, _)| *name != self.own).take(MAX_MEMBERS - 1).collect();
-        let own = self.rics.get(&self.own).copied();
-        rics.extend(own.map(|address| (self.own.clone(), address)));
+        let own = self.rics.get(&self.own).cloned();
+        rics.extend(own.map(|addresses| (self.own.clone(), addresses)));
         if rics == self.rics {
             return None;
         }
@@ -66,10 +87,9 @@ impl Members {
     /// The RICs in the order in which they should serve a node.
     fn ranking(&self, node: &GlobalE2NodeId) -> Vec<(&str, SocketAddr)> {
         let node = node.to_string();
-        let mut ranking: Vec<_> =
-            self.rics.iter().map(|(name, address)| (weight(name, &node), name, address)).collect();
+        let mut ranking: Vec<_> = self.rics.iter().map(|(name, ric)| (weight(name, &node), name, ric.nodes)).collect();
         ranking.sort_by(|(a, a_name, _), (b, b_name, _)| b.cmp(a).then(a_name.cmp(b_name)));
-        ranking.into_iter().map(|(_, name, address)| (name.as_str(), *address)).collect()
+        ranking.into_iter().map(|(_, name, address)| (name.as_str(), address)).collect()
     }
 
     /// Whether another RIC should serve a node that is connected here, and it was not handed over since the RICs have changed.
@@ -143,9 +163,13 @@ mod tests {
         (Ipv4Addr::new(10, 0, 0, number), 36421).into()
     }
 
+    fn addresses(number: u8) -> RicAddresses {
+        RicAddresses { nodes: address(number), xapps: None }
+    }
+
     fn ric(own: u8, all: &[u8]) -> Members {
-        let mut members = Members::new(format!("ric-{own}"), address(own));
-        members.set_others(all.iter().map(|number| (format!("ric-{number}"), address(*number))));
+        let mut members = Members::new(format!("ric-{own}"), addresses(own));
+        members.set_others(all.iter().map(|number| (format!("ric-{number}"), addresses(*number))));
         members
     }
 
@@ -170,6 +194,23 @@ mod tests {
         // all RICs agree
         let other = ric(3, &[3, 2, 1]);
         assert!((0..300).all(|number| owner(&three, &node(number)) == owner(&other, &node(number))));
+    }
+
+    #[test]
+    fn addresses_for_xapps_are_those_of_the_rics_that_have_one() {
+        let of = |number: u8, url: Option<&str>| {
+            let xapps = url.map(|url| url.parse().unwrap());
+            (format!("ric-{number}"), RicAddresses { xapps, ..addresses(number) })
+        };
+        let mut members = Members::new("ric-2".to_owned(), of(2, Some("tcp://10.0.0.2:36422")).1);
+        assert_eq!(members.for_xapps().encode(), b"tcp://10.0.0.2:36422");
+        let others = [of(1, Some("tcp://10.0.0.1:36422")), of(3, None), of(4, Some("tls://10.0.0.4:1"))];
+        members.set_others(others.into_iter());
+        assert_eq!(members.for_xapps().encode(), b"tcp://10.0.0.2:36422\ntcp://10.0.0.1:36422\ntls://10.0.0.4:1");
+        // a RIC of which only this address is another one has changed
+        let generation = members.generation;
+        members.set_others([of(1, None), of(3, None), of(4, Some("tls://10.0.0.4:1"))].into_iter());
+        assert_ne!(members.generation, generation);
     }
 
     #[test]
@@ -198,7 +239,7 @@ mod tests {
         assert_eq!(members.place(now, &node), to(1));
         assert_eq!(members.place(now + RETURN_WITHIN, &node), to(1), "it was away for long");
         // the RICs have changed
-        let only_first = || [("ric-1".to_owned(), address(1))].into_iter();
+        let only_first = || [("ric-1".to_owned(), addresses(1))].into_iter();
         assert_eq!(members.set_others(only_first()), Some(vec!["ric-2".to_owned()]));
         assert_eq!(members.set_others(only_first()), None);
         assert!(members.belongs_elsewhere(&node));

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use ferric::e2::{NodePlacement, Placement, Time};
 use ferric::e2ap::GlobalE2NodeId;
+use ferric::link::Address;
 use ferric::server::IappWaker;
 
 use crate::StoreUrl;
 use crate::beats::Beats;
-use crate::members::Members;
+use crate::members::{Members, RicAddresses};
 
 /// The longest name of a RIC.
 pub const MAX_NAME_OCTETS: usize = 64;
@@ -28,6 +29,8 @@ pub struct PeersConfig {
     pub name: String,
     /// The address for nodes that others are to direct them to.
     pub address: SocketAddr,
+    /// The address for xApps that the others tell theirs, over TCP, TLS or SCTP. Default: none.
+    pub xapps: Option<Address>,
     /// The time after which a RIC that is silent is none of them any more. Default: 4 s.
     pub time_to_live: Duration,
 }
@@ -36,7 +39,7 @@ impl PeersConfig {
     /// The defaults.
     #[must_use]
     pub fn new(url: StoreUrl, name: String, address: SocketAddr) -> Self {
-        PeersConfig { url, name, address, time_to_live: Duration::from_secs(4) }
+        PeersConfig { url, name, address, xapps: None, time_to_live: Duration::from_secs(4) }
     }
 }
 
@@ -99,7 +102,8 @@ impl Peers {
     /// # Errors
     /// If the system refuses a thread.
     pub fn start(config: PeersConfig, waker: IappWaker, on_loss: Vec<LossObserver>) -> io::Result<Self> {
-        let members = Mutex::new(Members::new(config.name.clone(), config.address));
+        let addresses = RicAddresses { nodes: config.address, xapps: config.xapps.clone() };
+        let members = Mutex::new(Members::new(config.name.clone(), addresses));
         let shared = Arc::new(Shared { members, ended: Mutex::default(), changed: Condvar::new() });
         let beats = Beats::new(config, Arc::clone(&shared), waker, on_loss);
         let thread = std::thread::Builder::new().name("peers".to_owned()).spawn(move || beats.run())?;

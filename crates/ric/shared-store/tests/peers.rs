@@ -1,10 +1,14 @@
 //! RICs that find each other through a real Redis, whatever stands there.
 
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
+use ferric::StopHandle;
+use ferric::link::Address;
 use ferric::server::{Server, ServerConfig};
-use shared_store::{LossObserver, Peers, PeersConfig};
+use ferric::xapp::{XappConfig, XappEvent, XappGroup};
+use shared_store::{AnnounceRics, LossObserver, Peers, PeersConfig};
 use testkit::{Redis, eventually};
 
 const TIME_TO_LIVE: Duration = Duration::from_millis(400);
@@ -104,4 +108,72 @@ fn rics_stay_when_redis_is_slow_until_their_keys_have_expired() {
     announce(&redis, "b", "10.0.0.2:36421 run", 3_600_000);
     std::thread::sleep(time_to_live);
     assert_eq!((peers.names(), lost.try_recv().ok()), (vec!["a".to_owned(), "b".to_owned()], None));
+}
+
+/// A RIC on a thread that tells xApps the others.
+struct Announcing {
+    xapps: Address,
+    stop: StopHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Announcing {
+    /// `config` has a RIC without an address for xApps; `None`: it shares nodes with no other.
+    fn start(config: Option<PeersConfig>) -> Self {
+        let (sender, receiver) = channel();
+        let thread = std::thread::spawn(move || {
+            let any: Address = "tcp://127.0.0.1:0".parse().unwrap();
+            let config_of_server =
+                ServerConfig { e2: vec![any.clone().into()], xapp: Some(any), ..ServerConfig::default() };
+            let mut server = Server::bind(config_of_server).unwrap();
+            let xapps = server.xapp_address().cloned().unwrap();
+            let peers = config.map(|config| {
+                let config = PeersConfig { xapps: Some(xapps.clone()), ..config };
+                Peers::start(config, server.iapp_waker().unwrap(), Vec::new()).unwrap()
+            });
+            server.add_iapp(Box::new(AnnounceRics::new(peers.as_ref())));
+            sender.send((xapps, server.stop_handle())).unwrap();
+            server.run().unwrap();
+        });
+        let (xapps, stop) = receiver.recv().unwrap();
+        Announcing { xapps, stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Announcing {
+    fn drop(&mut self) {
+        self.stop.stop();
+        let ended = self.thread.take().map(JoinHandle::join);
+        assert!(std::thread::panicking() || matches!(ended, Some(Ok(()))));
+    }
+}
+
+#[test]
+fn xapp_that_knows_one_ric_learns_of_those_that_come_and_go() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let config = |name: &str| {
+        let config = PeersConfig::new(redis.url().parse().unwrap(), name.to_owned(), "10.0.0.1:36421".parse().unwrap());
+        Some(PeersConfig { time_to_live: TIME_TO_LIVE, ..config })
+    };
+    let (first, second, alone) =
+        (Announcing::start(config("a")), Announcing::start(config("b")), Announcing::start(None));
+    let given = [first.xapps.clone(), alone.xapps.clone()];
+    let mut group = XappGroup::connect(&given, "test", XappConfig::default(), testkit::PATIENCE).unwrap();
+    let mut until = |what: &str, rics: &[&Announcing]| {
+        let rics = rics.iter().map(|ric| ric.xapps.to_string()).collect::<Vec<_>>().join(" ");
+        eventually(what, || {
+            let handle = |event: XappEvent<'_>| assert!(!matches!(event, XappEvent::NoService));
+            group.poll(Some(Duration::from_millis(5)), |event, _| handle(event)).unwrap();
+            group.addresses() == rics
+        });
+    };
+    until("the other RIC", &[&first, &alone, &second]);
+    let third = Announcing::start(config("c"));
+    until("the third RIC", &[&first, &alone, &second, &third]);
+    drop(second);
+    until("the loss of the second", &[&first, &alone, &third]);
+    // a RIC of a release before has no address for xApps
+    announce(&redis, "d", "10.0.0.2:36421 run", 3_600_000);
+    let fourth = Announcing::start(config("e"));
+    until("the fourth RIC", &[&first, &alone, &fourth, &third]);
 }

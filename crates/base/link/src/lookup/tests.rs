@@ -192,6 +192,23 @@ fn threads_and_queue_are_bounded() {
 }
 
 #[test]
+fn threads_leave_signals_to_the_program() {
+    let (sender, receiver) = channel();
+    let sender = Mutex::new(sender);
+    let resolver = Resolver::new(move |_, port| {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        sender.lock().unwrap().send(status).unwrap();
+        Ok(vec![socket(port)])
+    });
+    let events = Loop::new();
+    let _lookup = events.begin(&address("tcp://ric.test:1"), &config(&resolver));
+    let status = receiver.recv_timeout(PATIENCE).unwrap();
+    let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap().trim();
+    // SIGTERM is 15, the first signal is bit 0
+    assert_ne!(u64::from_str_radix(blocked, 16).unwrap() & (1 << 14), 0, "{blocked}");
+}
+
+#[test]
 fn remembered_names_are_bounded() {
     let resolver = Resolver::new(|_, port| Ok(vec![socket(port)]));
     for number in 0..MAX_REMEMBERED + 10 {

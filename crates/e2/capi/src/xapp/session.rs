@@ -12,7 +12,6 @@ use crate::handle::{InCallback, Table};
 use crate::input::{optional_text, result, structure};
 use crate::log::{LogTarget, dispatch, ferric_log_function};
 use crate::status::{FERRIC_ERROR_FORKED, FERRIC_ERROR_HANDLE, Failure, ferric_error, guard, guard_real_time};
-use crate::wait::block_signals;
 
 /// The longest deadline and the longest wait for a RIC: a day.
 const MAX_MS: u32 = 86_400_000;
@@ -177,7 +176,7 @@ pub unsafe extern "C" fn ferric_xapp_connect(
         }
         // the session's thread inherits the signal mask of the thread that creates it
         let connect = move || {
-            block_signals();
+            ferric::link::block_signals();
             dispatcher::with_default(&log, || options.connect())
         };
         let thread = std::thread::Builder::new().name("ferric-connect".into()).spawn(connect);

@@ -7,6 +7,7 @@ mod decode;
 mod encode;
 mod host;
 mod protocol;
+mod ric_list;
 pub(crate) mod wire;
 
 pub use client::XappClient;
@@ -16,4 +17,5 @@ pub use protocol::{
     ENVELOPE_OCTETS, Envelope, FunctionInfo, NodeInfo, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, ProtocolError,
     RicMessage, XappMessage,
 };
+pub use ric_list::RicList;
 pub use wire::DeliveryChange;

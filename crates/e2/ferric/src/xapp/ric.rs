@@ -105,13 +105,15 @@ impl RicOptions {
             .map_err(|source| Error::Connect { address: address.to_string(), source: Arc::new(source) })
     }
 
-    /// As [`RicOptions::connect_raw`], with one RIC or several.
+    /// As [`RicOptions::connect_raw`], with one RIC or several. RICs that these name are added ([`XappConfig::learns_rics`]) if several
+    /// were given: a session that was given one stays with that one.
     ///
     /// # Errors
     /// [`Error::Address`], [`Error::Connect`], [`Error::Invalid`].
     pub fn connect_raw_group(self) -> Result<XappGroup, Error> {
         let addresses = self.checked_addresses()?;
-        XappGroup::connect(&addresses, &self.name, self.config, self.timeout)
+        let learns_rics = self.config.learns_rics && addresses.len() > 1;
+        XappGroup::connect(&addresses, &self.name, XappConfig { learns_rics, ..self.config }, self.timeout)
             .map_err(|source| Error::Connect { address: session::joined(&addresses), source: Arc::new(source) })
     }
 
@@ -166,7 +168,8 @@ impl Ric {
     /// Connects to several RICs that share E2 nodes (`docs/several-rics.md`), as one: their nodes are in one list, each once. A node that
     /// moves to another RIC keeps its name, and controls go to the RIC that it is connected to. Its streams go on, with a mark:
     /// [`Event::NodeMoved`](super::Event::NodeMoved), [`Record::follows_move`](super::Record::follows_move). Waits up to 30 s for one of
-    /// the RICs; one that is absent is tried again.
+    /// the RICs; one that is absent is tried again. RICs that these name are used too, unless one address is given
+    /// ([`XappConfig::learns_rics`]).
     ///
     /// # Errors
     /// [`Error::Address`], [`Error::Connect`], [`Error::Invalid`].

@@ -58,6 +58,8 @@ pub struct XappConfig {
     /// `poll` fails instead. Default: 1 s at first, at most 30 s. [`Xapp::connect`] does not
     /// retry in either case.
     pub reconnect: Option<Reconnect>,
+    /// Whether a session with several RICs is extended to the RICs that these name (see [`XappGroup`]). Default: true.
+    pub learns_rics: bool,
     /// Encodings that nodes may use in addition to the built-in ones. Default: none.
     pub encodings: Vec<Codec>,
 }
@@ -70,6 +72,7 @@ impl Default for XappConfig {
             connect_timeout: Duration::from_secs(5),
             link,
             reconnect: Some(Reconnect::default()),
+            learns_rics: true,
             encodings: Vec::new(),
         }
     }

@@ -4,6 +4,7 @@
 //! tickets and questions have numbers of the group, which [`commands`] and [`translate`] map to those of the sessions.
 
 mod commands;
+mod learned;
 mod translate;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -24,6 +25,7 @@ use crate::event_loop::STOP_TOKEN;
 use crate::{Error, StopHandle};
 
 pub(super) use commands::GroupCommands;
+use learned::NamedRics;
 use translate::Translator;
 
 /// The most RICs of a group.
@@ -52,12 +54,15 @@ const MAX_NODES: usize = 65_536;
 /// - [`XappEvent::Disconnected`] says that no RIC is left, [`XappEvent::Reconnected`] that there is one again. Others come and go with
 ///   their nodes. Each is tried again after [`XappConfig::reconnect`]; one that refuses the session, after its longest delay.
 /// - Messages of services go to one of the RICs, offers to be an arbiter to all.
+/// - RICs that those of the group name are used as well ([`XappConfig::learns_rics`]): over the same kind of link as the one that names
+///   them, and as long as one names them or they have a session. Those that were given always stay.
 pub struct XappGroup {
     poll: Poll,
     events: Events,
     stop: StopHandle,
     members: Vec<Member>,
     state: GroupState,
+    name: String,
     config: XappConfig,
     /// Nodes that came before the first `poll`.
     unreported_nodes: Vec<NodeId>,
@@ -77,6 +82,12 @@ struct Member {
     listing: Option<Instant>,
     /// The number of the session.
     session: u16,
+    /// Whether it was named by another one.
+    is_learned: bool,
+    /// Whether it was asked for the others, and has not answered.
+    is_asked: bool,
+    /// The RICs that it has named at last, in this session or one before.
+    named: NamedRics,
 }
 
 /// What the numbers of a group stand for.
@@ -100,6 +111,11 @@ struct GroupState {
     decisions: HashSet<(usize, u64)>,
     /// The RIC whose services are used.
     home: Option<usize>,
+    /// Whether RICs are asked for others.
+    learns_rics: bool,
+    /// When what they have named is followed, since that or who has a session has changed; and when it was last.
+    follow_lists_at: Option<Instant>,
+    lists_followed: Option<Instant>,
     /// The results of commands that no RIC can have.
     undeliverable: Vec<RequestEvent>,
     /// When nodes that are known by two RICs are looked for.
@@ -197,6 +213,21 @@ fn unknown_question(question: u64) -> RequestEvent {
 }
 
 impl Member {
+    fn new(xapp: Box<Xapp>, is_learned: bool) -> Self {
+        Member {
+            address: xapp.address().to_string().into(),
+            xapp: Some(xapp),
+            is_open: false,
+            failure: None,
+            dropped: 0,
+            listing: None,
+            session: 0,
+            is_learned,
+            is_asked: false,
+            named: NamedRics::default(),
+        }
+    }
+
     fn deadline(&self, config: &XappConfig) -> Option<Instant> {
         // one that was lost is not tried again
         if self.failure.is_some() && config.reconnect.is_none() {
@@ -289,25 +320,19 @@ impl XappGroup {
             // the group knows what is not answered, and resumes nothing
             xapp.requests.state = SessionState::new(false);
             poll.add(&xapp.poll, members.len() as u64, Interest::READ).map_err(Error::epoll)?;
-            members.push(Member {
-                address: text,
-                xapp: Some(xapp),
-                is_open: false,
-                failure: None,
-                dropped: 0,
-                listing: None,
-                session: 0,
-            });
+            members.push(Member::new(xapp, false));
         }
         assert!((1..=MAX_RICS).contains(&members.len()), "a group has 1 to {MAX_RICS} RICs, not {}", members.len());
-        let state = GroupState::default();
-        Ok(XappGroup { poll, events: Events::new(), stop, members, state, config, unreported_nodes: Vec::new() })
+        let state = GroupState { learns_rics: config.learns_rics, ..GroupState::default() };
+        let (name, events, unreported_nodes) = (name.to_owned(), Events::new(), Vec::new());
+        Ok(XappGroup { poll, events, stop, members, state, name, config, unreported_nodes })
     }
 
     /// Returns the addresses of the RICs, separated by spaces.
     #[must_use]
     pub fn addresses(&self) -> String {
-        self.members.iter().map(|member| &*member.address).collect::<Vec<_>>().join(" ")
+        let members = self.members.iter().filter(|member| !member.is_vacant());
+        members.map(|member| &*member.address).collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the nodes that are up, each once.
@@ -342,7 +367,9 @@ impl XappGroup {
         timeout: Option<Duration>,
         mut handle: impl FnMut(XappEvent<'_>, &mut Commands<'_>),
     ) -> Result<(), Error> {
-        self.poll_with(timeout, &mut handle)
+        self.follow_lists(&mut handle)?;
+        let until_lists = self.state.follow_lists_at.map(|at| at.saturating_duration_since(Instant::now()));
+        self.poll_with([timeout, until_lists].into_iter().flatten().min(), &mut handle)
     }
 
     fn poll_with(
@@ -410,7 +437,9 @@ impl XappGroup {
             member.failure = Some(error);
         }
         members[at].xapp = Some(xapp);
-        let is_over = |member: &Member| member.is_refused() || member.failure.is_some() && config.reconnect.is_none();
+        let is_over = |member: &Member| {
+            member.is_vacant() || member.is_refused() || member.failure.is_some() && config.reconnect.is_none()
+        };
         if !members.iter().all(is_over) {
             return Ok(());
         }
@@ -449,63 +478,4 @@ impl fmt::Debug for XappGroup {
 }
 
 #[cfg(test)]
-mod tests {
-    use e2ap::{GnbId, PlmnIdentity, Version};
-
-    use super::*;
-
-    #[test]
-    fn node_that_two_rics_have_for_long_is_reported_once() {
-        let log = testkit::log::global();
-        let addresses = ["tcp://127.0.0.1:1", "tcp://127.0.0.1:2"].map(|text| text.parse().unwrap());
-        let mut group = XappGroup::unconnected(&addresses, "test", XappConfig::default()).unwrap();
-        let global_id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(0x7777, 22));
-        let (encoding, functions) = ("per".to_owned(), Vec::new());
-        let info = NodeInfo { id: NodeId(5), global_id, version: Version::V2_03, encoding, functions };
-        for member in 0..2 {
-            let mut xapp = group.members[member].xapp.take().unwrap();
-            let (state, members) = (&mut group.state, &mut group.members[..]);
-            let mut translator = Translator { state, members, at: member, own: &mut xapp.requests };
-            translator.handle(SessionEvent::Event(XappEvent::NodeUp(&info)), &mut |_, _| ());
-            group.members[member].xapp = Some(xapp);
-        }
-        let line = "tcp://127.0.0.1:2 and tcp://127.0.0.1:1 both have this node";
-        let lines = || log.text().matches(line).count();
-        let check = group.state.next_check.unwrap();
-        group.report_shared_nodes(check - Duration::from_millis(1));
-        assert_eq!((lines(), group.state.next_check), (0, Some(check)), "it may be a hand-over");
-        group.report_shared_nodes(check);
-        assert_eq!((lines(), group.state.next_check), (1, None));
-        group.report_shared_nodes(check + MAX_HANDOVER);
-        assert_eq!(lines(), 1);
-        assert_eq!(group.nodes().count(), 1);
-    }
-
-    #[test]
-    fn numbers_of_questions_name_ric_session_and_question() {
-        for (member, session, own) in [(0, 0, 0), (63, u16::MAX, QuestionNumber::MAX_OWN), (5, 7, 1 << 30)] {
-            let number = QuestionNumber { member, session, own }.number().unwrap();
-            let read = QuestionNumber::read(number);
-            assert_eq!((read.member, read.session, read.own), (member, session, own));
-        }
-        let beyond = QuestionNumber { member: 0, session: 0, own: QuestionNumber::MAX_OWN + 1 };
-        assert_eq!((beyond.number(), QuestionNumber::MAX_OWN), (None, (1 << 42) - 1));
-    }
-
-    #[test]
-    fn remembered_nodes_are_bounded() {
-        let mut group =
-            XappGroup::unconnected(&["tcp://127.0.0.1:1".parse().unwrap()], "test", XappConfig::default()).unwrap();
-        let mut xapp = group.members[0].xapp.take().unwrap();
-        for number in 0..MAX_NODES as u32 + 10 {
-            let global_id = GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, 1, 2), GnbId::new(number, 32));
-            let (encoding, functions) = (String::new(), Vec::new());
-            let info = NodeInfo { id: NodeId(number), global_id, version: Version::V2_03, encoding, functions };
-            let (state, members) = (&mut group.state, &mut group.members[..]);
-            let mut translator = Translator { state, members, at: 0, own: &mut xapp.requests };
-            translator.handle(SessionEvent::Event(XappEvent::NodeUp(&info)), &mut |_, _| ());
-            translator.handle(SessionEvent::Event(XappEvent::NodeLost(&info)), &mut |_, _| ());
-        }
-        assert_eq!((group.state.known.len(), group.state.nodes.len()), (MAX_NODES, 0));
-    }
-}
+mod tests;

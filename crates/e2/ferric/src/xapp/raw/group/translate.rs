@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use e2::xapp::NodeInfo;
+use e2::xapp::{NodeInfo, RicList};
 use e2::{ControlOutcome, ControlQuestion, NodeId, RequestEvent, SubscriptionEnd, SubscriptionId, Ticket};
 use e2ap::GlobalRicId;
 
@@ -11,8 +11,8 @@ use super::super::commands::RequestQueue;
 use super::super::exchange::SessionEvent;
 use super::super::{Commands, Indication, XappEvent};
 use super::{
-    GroupCommands, GroupState, KnownNode, LIST_PAUSE, MAX_HANDOVER, MAX_MOVES, MAX_NODES, Member, PendingRequest,
-    QuestionNumber, RequestKind, Route, unknown_question,
+    GroupCommands, GroupState, KnownNode, LIST_PAUSE, MAX_HANDOVER, MAX_MOVES, MAX_NODES, Member, NamedRics,
+    PendingRequest, QuestionNumber, RequestKind, Route, unknown_question,
 };
 
 type Handler<'h> = dyn FnMut(XappEvent<'_>, &mut Commands<'_>) + 'h;
@@ -56,6 +56,9 @@ impl Translator<'_> {
                     self.emit(XappEvent::Verified { ticket, verdict }, handler);
                 }
             }
+            XappEvent::Service { kind: RicList::ANSWER, document } => self.take_list(document),
+            // RICs that share nodes with no others, and those of earlier releases
+            XappEvent::NoService if std::mem::take(&mut self.members[self.at].is_asked) => {}
             XappEvent::Service { .. } | XappEvent::NoService => {
                 if self.state.home == Some(self.at) {
                     self.emit(event, handler);
@@ -79,6 +82,8 @@ impl Translator<'_> {
         (member.is_open, member.failure) = (true, None);
         member.listing = Some(Instant::now() + LIST_PAUSE);
         member.session = member.session.wrapping_add(1);
+        // the first message to a service, and so the first that may be refused
+        member.is_asked = self.state.learns_rics && self.own.service(RicList::QUERY, &[]);
         self.state.dropped_before += std::mem::take(&mut member.dropped);
         if is_first {
             self.state.home = Some(self.at);
@@ -94,6 +99,18 @@ impl Translator<'_> {
         }
     }
 
+    /// The RIC has named the others.
+    fn take_list(&mut self, document: &[u8]) {
+        let member = &mut self.members[self.at];
+        // one that was not asked has nothing to tell
+        if !self.state.learns_rics {
+            return;
+        }
+        member.is_asked = false;
+        member.named = NamedRics::read(document);
+        self.state.schedule_lists();
+    }
+
     /// The session is lost. Its nodes are already.
     fn closed(&mut self, retry_in: Duration, handler: &mut Handler<'_>) {
         let at = self.at;
@@ -102,6 +119,9 @@ impl Translator<'_> {
             self.emit(XappEvent::Request(request.lost()), handler);
         }
         self.state.verified.retain(|(member, _), _| *member != at);
+        if self.members[at].is_learned {
+            self.state.schedule_lists();
+        }
         if !std::mem::replace(&mut self.members[at].is_open, false) {
             return;
         }
