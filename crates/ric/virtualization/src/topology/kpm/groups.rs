@@ -125,7 +125,7 @@ fn measuring(parts: &KpmParts, name: &str, cell: Option<Cgi>, context: &Context<
         0 => Err(UNAVAILABLE),
         1 => Ok(measuring),
         _ if adds_up() => Ok(measuring),
-        _ => Err(UNAVAILABLE),
+        _ => Err(NOT_SUPPORTED),
     }
 }
 
