@@ -14,10 +14,11 @@ use e2sm::common::{
     AmfUeNgapId, Cgi, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, NrCgi, PlmnIdentity, RntiValue, True, UeId, UeIdGnb,
     UeIdGnbDu,
 };
+use e2sm::kpm::dictionary;
 use e2sm::kpm::{
-    Detection, IndicationMessage, IndicationMessageFormats, MatchingCondItem, MatchingCondItemChoice, MeasurementLabel,
-    MeasurementRecordItem, MeasurementRequest, OIDS, RanFunctionDefinition, ReportRequest, Scope, TestCondExpression,
-    TestCondInfo, TestCondType, TestCondValue, Value,
+    Detection, IndicationMessage, IndicationMessageFormats, MatchingCondItem, MatchingCondItemChoice,
+    MatchingUeCondPerSubItem, MeasurementLabel, MeasurementRecordItem, MeasurementRequest, OIDS, RanFunctionDefinition,
+    ReportRequest, Scope, TestCondExpression, TestCondInfo, TestCondType, TestCondValue, Value,
 };
 use e2sm::rrc::{Event, Notification};
 use ferric::agent::{AgentLoop, AgentLoopConfig, NodeConfig, RanFunction, Ue};
@@ -84,14 +85,18 @@ fn groups(xapp: &mut RawXapp, detection: &Detection) -> Vec<(Option<f64>, Vec<Ue
     values.zip(ues).collect()
 }
 
-/// UEs with a received power above this one.
-fn above(dbm: i64) -> MatchingCondItem<'static> {
-    let test = TestCondInfo {
+/// A received power above this one.
+fn power_above(dbm: i64) -> TestCondInfo<'static> {
+    TestCondInfo {
         test_type: TestCondType::Rsrp(True),
         test_expr: Some(TestCondExpression::GreaterThan),
         test_value: Some(TestCondValue::ValueInt(dbm)),
-    };
-    MatchingCondItem { choice: MatchingCondItemChoice::TestCondInfo(test), logical_or: None }
+    }
+}
+
+/// UEs with a received power above this one.
+fn above(dbm: i64) -> MatchingCondItem<'static> {
+    MatchingCondItem { choice: MatchingCondItemChoice::TestCondInfo(power_above(dbm)), logical_or: None }
 }
 
 /// Throughput at the DU and volume at the CU-UP, each of the UEs that meet a condition there.
@@ -210,6 +215,46 @@ impl RrcSource for CuCp {
     }
 }
 
+/// The CU-CP knows the received power of UEs, the DUs do not.
+impl KpmSource for CuCp {
+    type Snapshot = ();
+
+    fn cell(&self) -> Cgi {
+        Cgi::NrCgi(CELLS[0])
+    }
+
+    fn measurements(&self) -> &[SupportedMeasurement] {
+        static ONLY: [SupportedMeasurement; 1] = [SupportedMeasurement {
+            name: Cow::Borrowed("RRC.ConnMean"),
+            id: None,
+            scope: dictionary::Scope::CellAndUe,
+        }];
+        &ONLY
+    }
+
+    fn ues(&self, out: &mut Vec<Ue>) {
+        RrcSource::ues(self, out);
+    }
+
+    fn ue_id(&self, ue: Ue) -> UeId<'static> {
+        at_cu(ue.0)
+    }
+
+    fn take_snapshot(&self, (): &mut ()) {}
+
+    fn value(&self, (): &(), _: MeasuredObject<'_>, _: usize, _: &MeasurementLabel) -> Value {
+        Value::Integer(1)
+    }
+
+    fn test_condition_types(&self) -> &[TestCondType] {
+        &[TestCondType::Rsrp(True)]
+    }
+
+    fn test_condition_value(&self, ue: Ue, _: TestCondType) -> Option<f64> {
+        Some(if ue.0 == 1 { -80.0 } else { -110.0 })
+    }
+}
+
 struct Du {
     at: usize,
     radio: SharedRadio,
@@ -224,7 +269,7 @@ impl KpmSource for Du {
 
     fn measurements(&self) -> &[SupportedMeasurement] {
         const fn of_ues(name: &'static str) -> SupportedMeasurement {
-            SupportedMeasurement { name: Cow::Borrowed(name), id: None, scope: e2sm::kpm::dictionary::Scope::CellAndUe }
+            SupportedMeasurement { name: Cow::Borrowed(name), id: None, scope: dictionary::Scope::CellAndUe }
         }
         static ALL: [SupportedMeasurement; 2] = [of_ues(VOLUME), of_ues(LATENCY)];
         &ALL
@@ -278,20 +323,21 @@ impl Drop for SplitStation {
 
 fn run(ric: &Address, radio: &SharedRadio, ends: &AtomicBool) {
     let mut agents = AgentLoop::new(AgentLoopConfig::default()).unwrap();
-    let mut add = |du: Option<usize>, function: Box<dyn RanFunction>| {
+    let mut add = |du: Option<usize>, functions: Vec<Box<dyn RanFunction>>| {
         let GlobalE2NodeId::Gnb(mut id) = GlobalE2NodeId::gnb(PLMN, GnbId::new(0x77, 22)) else { panic!("a gNB") };
         id.gnb_du_id = du.map(|at| GnbDuId(at as i64 + 1));
         let components = du.map(f1).into_iter().collect();
         let config = NodeConfig { components, ..NodeConfig::new(GlobalE2NodeId::Gnb(id)) };
-        let node = agents.add_node(config, vec![function]);
+        let node = agents.add_node(config, functions);
         agents.add_controller(node, ric.clone().into());
         node
     };
-    let source = Rc::new(RefCell::new(CuCp(Arc::clone(radio))));
-    let cu = add(None, Box::new(RrcFunction::new(source, RrcConfig::default())));
+    let source = || Rc::new(RefCell::new(CuCp(Arc::clone(radio))));
+    let rrc = Box::new(RrcFunction::new(source(), RrcConfig::default()));
+    let cu = add(None, vec![rrc, Box::new(KpmFunction::new(source(), KpmConfig::default()))]);
     for at in [0, 1] {
         let source = Rc::new(RefCell::new(Du { at, radio: Arc::clone(radio) }));
-        add(Some(at), Box::new(KpmFunction::new(source, KpmConfig::default())));
+        add(Some(at), vec![Box::new(KpmFunction::new(source, KpmConfig::default()))]);
     }
     while !ends.load(Ordering::Relaxed) {
         agents.wake(cu);
@@ -378,4 +424,22 @@ fn ues_that_meet_conditions_are_those_of_all_dus() {
     // a mean of two means is not that of the UEs
     let refused = subscribe(&mut xapp, &[LATENCY], Scope::Group(&all)).unwrap_err();
     assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ActionNotSupported));
+}
+
+/// The volume at the DUs of the UEs whose received power the CU-CP knows.
+#[test]
+fn conditions_that_dus_refuse_are_checked_by_the_cu_cp() {
+    let (controller, _owner, station) = two_dus();
+    station.radio().attach(3, 1);
+    let mut xapp = RawXapp::connect(&controller, &OIDS);
+    let detection = subscribe(&mut xapp, &[VOLUME], Scope::Group(&[above(-100)])).unwrap();
+    eventually("the value of the UE with this power", || {
+        groups(&mut xapp, &detection) == [(Some(1.0), vec![at_cu(1)])]
+    });
+    let mut xapp = RawXapp::connect(&controller, &OIDS);
+    let weak = TestCondInfo { test_expr: Some(TestCondExpression::LessThan), ..power_above(-100) };
+    let weak = [MatchingUeCondPerSubItem { test_cond_info: weak, logical_or: None }];
+    let detection = subscribe(&mut xapp, &[VOLUME], Scope::MatchingUes(&weak)).unwrap();
+    let expected: BTreeMap<i64, Option<f64>> = [(2, Some(100.0)), (3, Some(100.0))].into();
+    eventually("the values of the UEs below it", || of_ues(&mut xapp, &detection) == expected);
 }
