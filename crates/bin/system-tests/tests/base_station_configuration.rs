@@ -15,7 +15,7 @@ use virtualization::topology::Topology;
 
 const STATION: &str = "gnb-00101-e00";
 /// The cell of CU-CP and DU.
-const CELL: Cgi = Cgi::NrCgi(NrCgi::new(PlmnIdentity::from_codes(1, 1, 2), 0x0038_0000_1));
+const CELL: Cgi = Cgi::NrCgi(NrCgi::new(PlmnIdentity::from_codes(1, 1, 2), 0x0380_0001));
 
 /// A controller of the base station, the RIC that has its parts, and the parts.
 fn network() -> (TestRic, TestRic, TestRan) {

@@ -155,12 +155,15 @@ impl MergedKpm {
         let place = |change: &UeChange| {
             let UeChange::Present { names, .. } = change else { return None };
             let ue = names.iter().find_map(|name| ran.find_ue(cu, name))?;
-            Some((ue.id(), du_of(ran, cu, ue)))
+            Some((ue.id(), du_of(ran, cu, ue)?))
         };
-        let places: Vec<(UeRef, Option<NodeId>)> = changes.iter().filter_map(place).collect();
+        let places: Vec<(UeRef, NodeId)> = changes.iter().filter_map(place).collect();
+        if places.is_empty() {
+            return;
+        }
         let has_moved = |action: &MergedAction| {
             let known = |ue: &UeRef| action.split.ues.get(ue);
-            places.iter().any(|(ue, du)| du.is_some() && known(ue).is_some_and(|before| before != du))
+            places.iter().any(|(ue, du)| known(ue).is_some_and(|before| *before != Some(*du)))
         };
         self.subscriptions.renew(has_moved, env);
     }
