@@ -1,6 +1,7 @@
 //! Support for tests of a RIC and an emulated RAN together: each runs on a thread of its own.
 
 pub mod platform;
+pub mod raw_xapp;
 mod reader;
 pub mod rmr_peer;
 pub mod station;

@@ -5,18 +5,17 @@ use std::time::{Duration, Instant};
 
 use e2sm::ccc::{self, RanConfigurationStructure as Structure};
 use e2sm::common::{Cgi, NrCgi, PlmnIdentity};
-use ferric::e2::{Action, ControlOutcome, NodeId, RequestEvent, SubscriptionSpec};
-use ferric::e2ap::{RanFunctionId, RicActionId, RicActionType};
-use ferric::xapp::{Ric, Xapp, XappConfig, XappEvent};
-use per::Gather;
+use ferric::e2::ControlOutcome;
+use ferric::xapp::Ric;
 use ran::scenario::CellScenario;
 use ran::{RanConfig, Scenario};
+use system_tests::raw_xapp::RawXapp;
 use system_tests::{PATIENCE, TestRan, TestRic};
 use virtualization::topology::Topology;
 
 const STATION: &str = "gnb-00101-e00";
 /// The cell of CU-CP and DU.
-const CELL: Cgi = Cgi::NrCgi(NrCgi::new(PlmnIdentity::from_codes(1, 1, 2), 0x0038_0000_1));
+const CELL: Cgi = Cgi::NrCgi(NrCgi::new(PlmnIdentity::from_codes(1, 1, 2), 0x0380_0001));
 
 /// A controller of the base station, the RIC that has its parts, and the parts.
 fn network() -> (TestRic, TestRic, TestRan) {
@@ -31,77 +30,25 @@ fn network() -> (TestRic, TestRic, TestRan) {
     (controller, owner, ran)
 }
 
-/// An xApp that sends its own octets.
-struct RawXapp {
-    xapp: Xapp,
-    node: NodeId,
-    function: RanFunctionId,
-    definition: ccc::RanFunctionDefinition,
+fn control(xapp: &mut RawXapp, style: i64, format: ccc::ControlMessageFormat) -> ControlOutcome {
+    let (mut header, mut message) = (Vec::new(), Vec::new());
+    let of_style = ccc::ControlHeaderFormat1 { ric_style_type: style };
+    ccc::ControlHeader { format: of_style }.encode(&mut header).unwrap();
+    ccc::ControlMessage { format }.encode(&mut message).unwrap();
+    xapp.control(&header, &message)
 }
 
-impl RawXapp {
-    fn connect(ric: &TestRic) -> RawXapp {
-        let xapp = Xapp::connect(&ric.xapp, "raw", XappConfig::default()).unwrap();
-        let node = xapp.nodes().next().expect("the base station");
-        let of_ccc: Vec<_> = node.functions.iter().filter(|function| function.oid == ccc::OID).collect();
-        let [function] = of_ccc[..] else { panic!("{} functions of E2SM-CCC", of_ccc.len()) };
-        let definition = ccc::RanFunctionDefinition::decode(&function.definition).unwrap();
-        let (node, function) = (node.id, function.id);
-        RawXapp { xapp, node, function, definition }
-    }
+/// Subscribes to reports of structures each 100 ms.
+fn subscribe(xapp: &mut RawXapp, style: i64, format: ccc::ActionDefinitionFormat) {
+    let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
+    let period = ccc::EventTriggerDefinitionFormat::PeriodMs(100);
+    ccc::EventTriggerDefinition { format: period }.encode(&mut event_trigger).unwrap();
+    ccc::ActionDefinition { ric_style_type: style, format }.encode(&mut definition).unwrap();
+    xapp.subscribe(event_trigger, definition).unwrap();
+}
 
-    /// Waits until `read` has found something.
-    fn await_event<T>(&mut self, what: &str, mut read: impl FnMut(&XappEvent<'_>) -> Option<T>) -> T {
-        let deadline = Instant::now() + PATIENCE;
-        let mut found = None;
-        while found.is_none() {
-            assert!(Instant::now() < deadline, "no {what}");
-            let poll = self.xapp.poll(Some(PATIENCE), |event, _| {
-                if found.is_none() {
-                    found = read(&event);
-                }
-            });
-            poll.unwrap();
-        }
-        found.unwrap()
-    }
-
-    fn control(&mut self, style: i64, format: ccc::ControlMessageFormat) -> ControlOutcome {
-        let (mut header, mut message) = (Vec::new(), Vec::new());
-        let of_style = ccc::ControlHeaderFormat1 { ric_style_type: style };
-        ccc::ControlHeader { format: of_style }.encode(&mut header).unwrap();
-        ccc::ControlMessage { format }.encode(&mut message).unwrap();
-        let asked = self.xapp.commands().control(self.node, self.function, &header, &message);
-        self.await_event("answer to the control", |event| match event {
-            XappEvent::Request(RequestEvent::Controlled { ticket, outcome }) if *ticket == asked => {
-                Some(outcome.clone())
-            }
-            _ => None,
-        })
-    }
-
-    /// Subscribes to reports of structures each 100 ms.
-    fn subscribe(&mut self, style: i64, format: ccc::ActionDefinitionFormat) {
-        let (mut event_trigger, mut octets) = (Vec::new(), Vec::new());
-        let period = ccc::EventTriggerDefinitionFormat::PeriodMs(100);
-        ccc::EventTriggerDefinition { format: period }.encode(&mut event_trigger).unwrap();
-        ccc::ActionDefinition { ric_style_type: style, format }.encode(&mut octets).unwrap();
-        let (id, kind) = (RicActionId(1), RicActionType::Report);
-        let actions = vec![Action { id, kind, definition: Some(octets), subsequent: None }];
-        self.xapp.commands().subscribe(self.node, self.function, SubscriptionSpec { event_trigger, actions });
-    }
-
-    fn next_report(&mut self) -> ccc::IndicationMessageFormat {
-        self.await_event("report of the configuration", |event| match event {
-            XappEvent::Request(RequestEvent::SubscriptionFailed { error, .. }) => panic!("{error}"),
-            XappEvent::Indication(indication) => {
-                let gather = Gather::new();
-                let message = indication.decode(&gather).unwrap().message.to_cow().into_owned();
-                Some(ccc::IndicationMessage::decode(&message).unwrap().format)
-            }
-            _ => None,
-        })
-    }
+fn next_report(xapp: &mut RawXapp) -> ccc::IndicationMessageFormat {
+    ccc::IndicationMessage::decode(&xapp.next_report()).unwrap().format
 }
 
 fn of_action(name: &str) -> ccc::StructureForAction {
@@ -126,21 +73,22 @@ fn set(structure: Structure) -> ccc::StructureControlled {
 #[test]
 fn configuration_of_all_parts_is_that_of_one_function() {
     let (controller, _owner, _ran) = network();
-    let mut xapp = RawXapp::connect(&controller);
+    let mut xapp = RawXapp::connect(&controller, &[ccc::OID]);
     let names = |structures: &[ccc::SupportedStructure]| -> BTreeSet<String> {
         structures.iter().map(|structure| structure.name.clone()).collect()
     };
-    let of_node = names(xapp.definition.node_level.as_ref().unwrap());
-    assert_eq!(of_node.iter().map(String::as_str).collect::<Vec<_>>(), ["O-GNBCUCPFunction", "O-GNBDUFunction"]);
-    let [cell] = &xapp.definition.cells.as_ref().unwrap()[..] else { panic!("{:?}", xapp.definition) };
+    let definition = ccc::RanFunctionDefinition::decode(&xapp.definition).unwrap();
+    let node_level = names(definition.node_level.as_ref().unwrap());
+    assert_eq!(node_level.iter().map(String::as_str).collect::<Vec<_>>(), ["O-GNBCUCPFunction", "O-GNBDUFunction"]);
+    let [cell] = &definition.cells.as_ref().unwrap()[..] else { panic!("{definition:?}") };
     let of_cell = names(&cell.structures);
     assert!(["O-NRCellCU", "O-NRCellDU", "O-RRMPolicyRatio"].iter().all(|name| of_cell.contains(*name)), "{of_cell:?}");
     assert_eq!(cell.cell_global_id, CELL);
 
     // structures of the node: the DU refuses a name without letters
-    let control = |structures: Vec<_>| ccc::ControlMessageFormat::NodeLevel(structures);
+    let of_node = |structures: Vec<_>| ccc::ControlMessageFormat::NodeLevel(structures);
     let outcome =
-        xapp.control(1, control(vec![set(name_of_cu("north")), set(name_of_du("")), set(name_of_du("south"))]));
+        control(&mut xapp, 1, of_node(vec![set(name_of_cu("north")), set(name_of_du("")), set(name_of_du("south"))]));
     let ControlOutcome::Acknowledged(Some(octets)) = outcome else { panic!("{outcome:?}") };
     let ccc::ControlOutcomeFormat::NodeLevel { accepted, failed, .. } =
         ccc::ControlOutcome::decode(&octets).unwrap().format
@@ -150,21 +98,23 @@ fn configuration_of_all_parts_is_that_of_one_function() {
     let accepted: Vec<_> = accepted.unwrap().into_iter().map(|accepted| accepted.current_values).collect();
     assert_eq!(accepted, [name_of_cu("north"), name_of_du("south")]);
     assert_eq!(failed.unwrap()[0].cause, ccc::Cause::SemanticError);
-    let outcome = xapp.control(1, control(vec![set(name_of_du(""))]));
+    let outcome = control(&mut xapp, 1, of_node(vec![set(name_of_du(""))]));
     assert!(matches!(outcome, ControlOutcome::Failed { .. }), "{outcome:?}");
     let structures = ["O-GNBDUFunction", "O-GNBCUCPFunction"].map(of_action).to_vec();
-    xapp.subscribe(1, ccc::ActionDefinitionFormat::NodeLevel(structures));
-    let ccc::IndicationMessageFormat::NodeLevel(reported) = xapp.next_report() else { panic!("a report of the node") };
+    subscribe(&mut xapp, 1, ccc::ActionDefinitionFormat::NodeLevel(structures));
+    let ccc::IndicationMessageFormat::NodeLevel(reported) = next_report(&mut xapp) else {
+        panic!("a report of the node")
+    };
     let has = |part: &Structure| reported.iter().any(|structure| structure.values.agrees_with(part));
     assert!(reported.len() == 2 && has(&name_of_cu("north")) && has(&name_of_du("south")), "{reported:?}");
 
     // structures of the cell
-    let mut xapp = RawXapp::connect(&controller);
+    let mut xapp = RawXapp::connect(&controller, &[ccc::OID]);
     let state = Structure::NrCellDu(ccc::NrCellDu { nr_pci: Some(77), ..ccc::NrCellDu::default() });
     let not_writable = Structure::NrCellCu(ccc::NrCellCu { cell_local_id: Some(2), ..ccc::NrCellCu::default() });
     let structures = vec![set(not_writable), set(state.clone())];
     let cells = vec![ccc::CellControlled { cell_global_id: CELL, structures }];
-    let outcome = xapp.control(2, ccc::ControlMessageFormat::CellLevel(cells));
+    let outcome = control(&mut xapp, 2, ccc::ControlMessageFormat::CellLevel(cells));
     let ControlOutcome::Acknowledged(Some(octets)) = outcome else { panic!("{outcome:?}") };
     let ccc::ControlOutcomeFormat::CellLevel { cells, .. } = ccc::ControlOutcome::decode(&octets).unwrap().format
     else {
@@ -175,8 +125,8 @@ fn configuration_of_all_parts_is_that_of_one_function() {
     assert_eq!(cells[0].accepted.as_ref().unwrap()[0].current_values, state);
     let structures = ["O-NRCellCU", "O-NRCellDU"].map(of_action).to_vec();
     let every = ccc::CellForAction { cell_global_id: None, structures };
-    xapp.subscribe(2, ccc::ActionDefinitionFormat::CellLevel(vec![every]));
-    let ccc::IndicationMessageFormat::CellLevel(cells) = xapp.next_report() else { panic!("a report of the cell") };
+    subscribe(&mut xapp, 2, ccc::ActionDefinitionFormat::CellLevel(vec![every]));
+    let ccc::IndicationMessageFormat::CellLevel(cells) = next_report(&mut xapp) else { panic!("a report of the cell") };
     let [cell] = &cells[..] else { panic!("{cells:?}") };
     let structures: BTreeMap<_, _> =
         cell.structures.iter().map(|structure| (structure.values.name(), &structure.values)).collect();

@@ -236,7 +236,9 @@ impl<'w> MeasurementRequest<'w> {
 }
 
 impl EveryUe {
-    pub(crate) fn condition(self, revision: Revision) -> TestCondInfo<'static> {
+    /// Returns the condition.
+    #[must_use]
+    pub fn condition(self, revision: Revision) -> TestCondInfo<'static> {
         match self {
             EveryUe::AnySignal => TestCondInfo {
                 test_type: match revision {

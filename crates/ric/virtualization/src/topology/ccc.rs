@@ -13,6 +13,8 @@ mod control;
 mod offer;
 mod plan;
 
+use std::collections::BTreeSet;
+
 use e2sm::Arena;
 use e2sm::ccc::{IndicationMessage, IndicationMessageFormat};
 use ferric::e2::{NodeId, SubscriptionSpec};
@@ -57,6 +59,10 @@ impl DividedAction for MergedAction {
         Some(PartRequest { event_trigger: of_part.event_trigger.clone(), definition: of_part.definition.clone() })
     }
 
+    fn has_conditions(&self, _: Ranked) -> bool {
+        false
+    }
+
     fn renew(&mut self, again: Self) {
         self.split = again.split;
     }
@@ -69,7 +75,12 @@ impl MergedModel for Ccc {
         station.ccc.target(part)
     }
 
-    fn divide(station: usize, spec: &SubscriptionSpec, env: &Env<'_, '_>) -> Result<Divided<MergedAction>, Cause> {
+    fn divide(
+        station: usize,
+        spec: &SubscriptionSpec,
+        _: &BTreeSet<Ranked>,
+        env: &Env<'_, '_>,
+    ) -> Result<Divided<MergedAction>, Cause> {
         let parts = &env.stations[station].ccc;
         let trigger = plan::trigger(parts, &spec.event_trigger)?;
         Divided::of(spec, |action| {

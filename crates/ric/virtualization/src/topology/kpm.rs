@@ -11,6 +11,7 @@
 //! | a UE is unknown to the CU-CP | does not have it |
 //! | several DUs have values of a UE | has those of the first one |
 //! | of UEs that meet conditions, at several DUs | has the sum over all of them, see [`groups`] |
+//! | a part refuses to check conditions | has its values of the UEs for which another part does |
 
 mod groups;
 mod merge;
@@ -65,6 +66,10 @@ impl DividedAction for MergedAction {
     fn request(&self, part: Ranked) -> Option<PartRequest> {
         let definition = self.split.part(part)?.definition.clone();
         Some(PartRequest { event_trigger: None, definition })
+    }
+
+    fn has_conditions(&self, part: Ranked) -> bool {
+        self.split.part(part).is_some_and(|of| of.selects == Some(true))
     }
 
     fn renew(&mut self, again: Self) {
@@ -150,12 +155,15 @@ impl MergedKpm {
         let place = |change: &UeChange| {
             let UeChange::Present { names, .. } = change else { return None };
             let ue = names.iter().find_map(|name| ran.find_ue(cu, name))?;
-            Some((ue.id(), du_of(ran, cu, ue)))
+            Some((ue.id(), du_of(ran, cu, ue)?))
         };
-        let places: Vec<(UeRef, Option<NodeId>)> = changes.iter().filter_map(place).collect();
+        let places: Vec<(UeRef, NodeId)> = changes.iter().filter_map(place).collect();
+        if places.is_empty() {
+            return;
+        }
         let has_moved = |action: &MergedAction| {
             let known = |ue: &UeRef| action.split.ues.get(ue);
-            places.iter().any(|(ue, du)| du.is_some() && known(ue).is_some_and(|before| before != du))
+            places.iter().any(|(ue, du)| known(ue).is_some_and(|before| *before != Some(*du)))
         };
         self.subscriptions.renew(has_moved, env);
     }
@@ -206,7 +214,13 @@ impl MergedKpm {
 }
 
 /// Divides an action of a base station.
-fn divided(station: usize, action: &Action, period_ms: u32, env: &Env<'_, '_>) -> Result<Split, Cause> {
+fn divided(
+    station: usize,
+    action: &Action,
+    period_ms: u32,
+    unable: &BTreeSet<Ranked>,
+    env: &Env<'_, '_>,
+) -> Result<Split, Cause> {
     let of = &env.stations[station];
     let cu = of.parts.get(&Part::Control).copied();
     let cu = cu.ok_or(Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable))?;
@@ -216,7 +230,7 @@ fn divided(station: usize, action: &Action, period_ms: u32, env: &Env<'_, '_>) -
         let own = shared.cells.iter().filter(|(_, of)| **of == station);
         own.map(|(cell, _)| *cell).collect()
     });
-    split(&of.kpm, action, period_ms, &Context { ran: env.ric.ran(), cu, cells, owns: &owns })
+    split(&of.kpm, action, period_ms, &Context { ran: env.ric.ran(), cu, cells, owns: &owns, unable })
 }
 
 impl MergedModel for Kpm {
@@ -226,14 +240,19 @@ impl MergedModel for Kpm {
         station.kpm.target(part)
     }
 
-    fn divide(station: usize, spec: &SubscriptionSpec, env: &Env<'_, '_>) -> Result<Divided<MergedAction>, Cause> {
+    fn divide(
+        station: usize,
+        spec: &SubscriptionSpec,
+        unable: &BTreeSet<Ranked>,
+        env: &Env<'_, '_>,
+    ) -> Result<Divided<MergedAction>, Cause> {
         let parts = &env.stations[station].kpm;
         let detection = parts.detection().ok_or(Cause::RicRequest(CauseRicRequest::RanFunctionIdInvalid))?;
         let trigger = EventTriggerDefinition::decode_in(&spec.event_trigger, detection.revision, detection.wire)
             .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
         let EventTriggerDefinitionFormats::Format1(trigger) = trigger.formats;
         Divided::of(spec, |action| {
-            let split = divided(station, action, trigger.reporting_period, env)?;
+            let split = divided(station, action, trigger.reporting_period, unable, env)?;
             Ok(MergedAction { split, collector: Collector::default() })
         })
     }

@@ -3,6 +3,7 @@
 //! | | the controller |
 //! |---|---|
 //! | all parts have answered | has the actions that all their parts admit |
+//! | a part refuses to check conditions | has the actions that other parts can check |
 //! | a part is lost | keeps its subscription |
 //! | a part comes back | has its reports again, under the same subscription |
 
@@ -44,6 +45,9 @@ pub(super) trait DividedAction {
 
     /// What a part is asked for.
     fn request(&self, part: Ranked) -> Option<PartRequest>;
+
+    /// Whether a part is asked to check conditions, which another part may be able to check if it is not.
+    fn has_conditions(&self, part: Ranked) -> bool;
 
     /// Takes over what the parts are asked for from the same action, divided again.
     fn renew(&mut self, again: Self);
@@ -92,11 +96,16 @@ pub(super) trait MergedModel {
     /// The node and the function of a part; `None` while it is lost.
     fn target(station: &Station, part: Ranked) -> Option<(NodeId, RanFunctionId)>;
 
-    /// Divides a subscription of a base station.
+    /// Divides a subscription of a base station. Parts that are `unable` to check its conditions are not asked to.
     ///
     /// # Errors
     /// The cause with which it is refused.
-    fn divide(station: usize, spec: &SubscriptionSpec, env: &Env<'_, '_>) -> Result<Divided<Self::Action>, Cause>;
+    fn divide(
+        station: usize,
+        spec: &SubscriptionSpec,
+        unable: &BTreeSet<Ranked>,
+        env: &Env<'_, '_>,
+    ) -> Result<Divided<Self::Action>, Cause>;
 
     /// Takes over the report of a part, a node, for an action.
     fn report(
@@ -141,6 +150,8 @@ pub(super) struct Merged<A> {
     spec: SubscriptionSpec,
     refused: Vec<(RicActionId, Cause)>,
     parts: BTreeMap<Ranked, PartSubscription>,
+    /// The parts that have refused to check the conditions.
+    unable: BTreeSet<Ranked>,
 }
 
 /// The subscriptions to the merged functions of a service model.
@@ -170,11 +181,12 @@ impl<M: MergedModel> MergedSubscriptions<M> {
         let divided = if self.all.len() >= MAX_SUBSCRIPTIONS {
             Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit))
         } else {
-            M::divide(station, &spec, env)
+            M::divide(station, &spec, &BTreeSet::new(), env)
         };
         let subscribed = divided.and_then(|Divided { actions, refused }| {
-            let parts = BTreeMap::new();
-            let mut merged = Merged { station, function, key, actions, is_answered: false, spec, refused, parts };
+            let (parts, unable) = (BTreeMap::new(), BTreeSet::new());
+            let mut merged =
+                Merged { station, function, key, actions, is_answered: false, spec, refused, parts, unable };
             merged.wanted().into_iter().for_each(|part| merged.ask::<M>(part, env));
             if merged.parts.is_empty() { Err(UNAVAILABLE) } else { Ok(merged) }
         });
@@ -280,11 +292,13 @@ impl<M: MergedModel> MergedSubscriptions<M> {
         }
         let is_asked = |part: &PartSubscription| part.state == PartState::Requested(*ticket);
         let Some(merged) = self.all.iter_mut().find(|merged| merged.parts.values().any(is_asked)) else { return false };
-        if let Some(part) = merged.parts.values_mut().find(|part| is_asked(part)) {
+        if let Some((at, part)) = merged.parts.iter_mut().find(|(_, part)| is_asked(part)) {
             (part.state, part.refused) = match answer {
                 Ok((subscription, refused)) => (PartState::Active(subscription), refused),
                 Err(cause) => (PartState::Ended, part.asked.iter().map(|(id, _)| (*id, cause)).collect()),
             };
+            let at = *at;
+            merged.ask_others::<M>(at, &mut self.abandoned, env);
         }
         if merged.answer(env) {
             merged.progress::<M>(env);
@@ -379,8 +393,42 @@ impl<A: DividedAction> Merged<A> {
     /// Divides the subscription again, and subscribes to the parts that have come back, or are asked for something else now. An action
     /// that cannot be divided any more stays as it is.
     fn renew<M: MergedModel<Action = A>>(&mut self, abandoned: &mut BTreeSet<Ticket>, env: &mut Env<'_, '_>) {
-        let Ok(divided) = M::divide(self.station, &self.spec, env) else { return };
-        for again in divided.actions {
+        if let Ok(divided) = M::divide(self.station, &self.spec, &self.unable, env) {
+            self.take_over::<M>(divided.actions, abandoned, env);
+        }
+    }
+
+    /// Has other parts check the conditions that a part refuses to check, if that is possible.
+    fn ask_others<M: MergedModel<Action = A>>(
+        &mut self,
+        part: Ranked,
+        abandoned: &mut BTreeSet<Ticket>,
+        env: &mut Env<'_, '_>,
+    ) {
+        let refused = self.parts.get(&part).map_or(&[][..], |of| &of.refused[..]);
+        let is_refused = |action: &A| refused.iter().any(|(id, _)| *id == action.id()) && action.has_conditions(part);
+        let refused: Vec<RicActionId> = self.actions.iter().filter(|of| is_refused(of)).map(A::id).collect();
+        if self.is_answered || refused.is_empty() {
+            return;
+        }
+        let mut unable = self.unable.clone();
+        unable.insert(part);
+        if let Ok(divided) = M::divide(self.station, &self.spec, &unable, env)
+            && refused.iter().all(|id| divided.actions.iter().any(|action| action.id() == *id))
+        {
+            self.unable = unable;
+            self.take_over::<M>(divided.actions, abandoned, env);
+        }
+    }
+
+    /// Takes over actions that are divided again, and subscribes to the parts that are asked for something else now.
+    fn take_over<M: MergedModel<Action = A>>(
+        &mut self,
+        actions: Vec<A>,
+        abandoned: &mut BTreeSet<Ticket>,
+        env: &mut Env<'_, '_>,
+    ) {
+        for again in actions {
             if let Some(action) = self.actions.iter_mut().find(|action| action.id() == again.id()) {
                 action.renew(again);
             }

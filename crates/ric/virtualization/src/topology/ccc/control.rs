@@ -21,7 +21,7 @@ use ferric::e2::{ControlRequest, NodeId};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RanFunctionId};
 
 use super::super::offers::Ranked;
-use super::offer::{CccParts, Place};
+use super::offer::{CccParts, OfCells, Place};
 
 const SYNTAX: Cause = Cause::Protocol(CauseProtocol::TransferSyntaxError);
 const FAILED: Cause = Cause::RicRequest(CauseRicRequest::ControlFailedToExecute);
@@ -57,6 +57,12 @@ struct Asked {
     failed: Option<StructureFailed>,
 }
 
+/// What an outcome says of a structure.
+enum Found {
+    Accepted(StructureAccepted),
+    Failed(StructureFailed),
+}
+
 impl Asked {
     fn refuse(&mut self, cause: Why) {
         let StructureControlled { old_values, new_values: requested_values } = self.requested.clone();
@@ -82,7 +88,7 @@ pub(in super::super) fn divide(parts: &CccParts, request: &ControlRequest) -> Re
         return Err(Cause::RicRequest(CauseRicRequest::ControlMessageInvalid).into());
     }
     let mut asked = Vec::new();
-    let mut of_parts: BTreeMap<Ranked, Vec<(Option<Cgi>, Vec<StructureControlled>)>> = BTreeMap::new();
+    let mut of_parts: BTreeMap<Ranked, OfCells<StructureControlled>> = BTreeMap::new();
     for (cell, structures) in cells {
         for requested in structures {
             let mut structure = Asked { cell, requested, nodes: Vec::new(), accepted: Vec::new(), failed: None };
@@ -106,7 +112,7 @@ pub(in super::super) fn divide(parts: &CccParts, request: &ControlRequest) -> Re
             asked.push(structure);
         }
     }
-    let encode = |(part, own): (Ranked, Vec<(Option<Cgi>, Vec<StructureControlled>)>)| {
+    let encode = |(part, own): (Ranked, OfCells<StructureControlled>)| {
         let (node, function) = parts.target(part)?;
         let cell = |(cell, structures)| Some(CellControlled { cell_global_id: cell?, structures });
         let format = if is_of_node {
@@ -167,14 +173,14 @@ impl Composition {
                     // the attributes that are rejected are some of those that were requested
                     let is_it = |of: &StructureFailed| new.agrees_with(&of.requested_values);
                     if let Some(at) = failed.iter().position(is_it) {
-                        return Some(Err(failed.remove(at)));
+                        return Some(Found::Failed(failed.remove(at)));
                     }
                     let is_it = |of: &StructureAccepted| of.current_values.name() == new.name();
-                    accepted.iter().position(is_it).map(|at| Ok(accepted.remove(at)))
+                    accepted.iter().position(is_it).map(|at| Found::Accepted(accepted.remove(at)))
                 });
             match (found, answer) {
-                (Some(Ok(accepted)), _) => structure.accepted.push(accepted),
-                (Some(Err(failed)), _) => drop(structure.failed.get_or_insert(failed)),
+                (Some(Found::Accepted(accepted)), _) => structure.accepted.push(accepted),
+                (Some(Found::Failed(failed)), _) => drop(structure.failed.get_or_insert(failed)),
                 // an acknowledgement without an outcome
                 (None, Ok(None)) => {
                     let StructureControlled { old_values, new_values: current_values } = structure.requested.clone();

@@ -21,6 +21,9 @@ pub(super) enum Place {
     EveryCell,
 }
 
+/// The structures of a message, by cell; in requests no cell stands for the node, or for every cell.
+pub(super) type OfCells<S> = Vec<(Option<Cgi>, Vec<S>)>;
+
 /// The attributes of structures, by the name of the structure.
 type Attributes = BTreeMap<String, BTreeSet<String>>;
 

@@ -12,7 +12,7 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicAction
 use tracing::debug;
 
 use super::super::offers::Ranked;
-use super::offer::{CccParts, Place};
+use super::offer::{CccParts, OfCells, Place};
 
 const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
 const UNAVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
@@ -124,7 +124,7 @@ fn assign<S: Requested>(parts: &CccParts, place: Place, structures: &[S]) -> Res
 fn assign_cells<'s, S: Requested + 's>(
     parts: &CccParts,
     cells: impl Iterator<Item = (Option<Cgi>, &'s [S])>,
-) -> Result<BTreeMap<Ranked, Vec<(Option<Cgi>, Vec<S>)>>, Cause> {
+) -> Result<BTreeMap<Ranked, OfCells<S>>, Cause> {
     let mut assigned: BTreeMap<Ranked, Vec<_>> = BTreeMap::new();
     for (cell, structures) in cells {
         let place = cell.map_or(Place::EveryCell, Place::Cell);

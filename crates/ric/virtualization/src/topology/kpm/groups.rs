@@ -7,7 +7,8 @@
 //! | several DUs or CU-UPs, a sum over UEs | the sum of their values, and the UEs of all |
 //! | several DUs, and the action names a cell | what the DU of the cell reports |
 //! | several DUs or CU-UPs, anything else | refused: a mean of means, or of extremes, is not that of the UEs |
-//! | a CU-UP of several base stations | refused: it would count the UEs of all of them |
+//! | a part that refuses to check the conditions, or a CU-UP of several base stations, sums over UEs with the same conditions | the sum of the values of each UE, as style 4 reports them, for which another part checks the conditions |
+//! | the same, anything else | refused |
 //!
 //! A part that has no value adds nothing; a record without the values of all parts is incomplete.
 
@@ -16,11 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use e2sm::Error;
 use e2sm::common::{Cgi, True, UeId};
 use e2sm::kpm::{
-    ActionDefinition, ActionDefinitionFormat3, ActionDefinitionFormats, Detection, GranularityPeriod,
-    IndicationMessage, IndicationMessageFormat2, IndicationMessageFormats, LabelInfoItem, LabelInfoList, MatchedPerGp,
-    MatchingUeidItem, MatchingUeidItemPerGp, MatchingUeidPerGpItem, MeasurementCondItem, MeasurementCondUeidItem,
-    MeasurementDataItem, MeasurementInfoItem, MeasurementLabel, MeasurementRecordItem, MeasurementType,
-    MeasurementTypeName, Revision,
+    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat3, ActionDefinitionFormats, Detection,
+    GranularityPeriod, IndicationMessage, IndicationMessageFormat2, IndicationMessageFormats, LabelInfoItem,
+    LabelInfoList, MatchedPerGp, MatchingCondItem, MatchingCondItemChoice, MatchingUeCondPerSubItem, MatchingUeidItem,
+    MatchingUeidItemPerGp, MatchingUeidPerGpItem, MeasurementCondItem, MeasurementCondUeidItem, MeasurementDataItem,
+    MeasurementInfoItem, MeasurementLabel, MeasurementRecordItem, MeasurementType, MeasurementTypeName, Revision,
+    TestCondExpression, TestCondInfo, TestCondType, TestCondValue,
 };
 use ferric::e2::topology::{Part, UeRef};
 use ferric::e2ap::{Cause, RicActionId};
@@ -31,8 +33,8 @@ use super::super::periods::Pending;
 use super::merge::{PartReport, Record, Row};
 use super::offer::KpmParts;
 use super::plan::{
-    self, Context, MALFORMED, NOT_SUPPORTED, PartAction, Split, Subject, UNAVAILABLE, check_present, has_cell, name_of,
-    own_cell,
+    self, Asked, Context, MALFORMED, NOT_SUPPORTED, PartAction, Split, Subject, UNAVAILABLE, check_present, has_cell,
+    name_of, own_cell,
 };
 
 /// Shares of the resource blocks of a cell: those of several cells do not add up.
@@ -62,6 +64,9 @@ pub(super) fn split(
 ) -> Result<Split, Cause> {
     let detection = parts.detection().ok_or(NOT_SUPPORTED)?;
     let granularity_ms = format.granul_period.0;
+    if is_joined(parts, format, context)? {
+        return split_by_ue(parts, id, format, period_ms, context);
+    }
     let widths = vec![1; format.meas_cond_list.len()];
     let records = plan::records(period_ms, granularity_ms, &widths)?;
     let mut columns: BTreeMap<Ranked, Vec<(usize, String)>> = BTreeMap::new();
@@ -91,18 +96,13 @@ pub(super) fn split(
             .encode_in(detection.revision, detection.wire, &mut definition)
             .map_err(|_| MALFORMED)?;
         let (columns, names) = columns.into_iter().unzip();
-        divided.push(PartAction { part, columns, names, ue: None, definition });
+        divided.push(PartAction { part, columns, names, ue: None, selects: Some(true), definition });
     }
-    let item = |item: &MeasurementCondItem<'_>| MeasurementInfoItem {
-        meas_type: item.meas_type.clone().into_owned(),
-        label_info_list: LabelInfoList(vec![LabelInfoItem { meas_label: MeasurementLabel::NO_LABEL }].into()),
-        match_cond_report_list: None,
-    };
     Ok(Split {
         id,
         subject: Subject::Groups,
-        items: format.meas_cond_list.iter().map(item).collect(),
-        conditions: format.meas_cond_list.iter().map(|item| item.matching_cond.clone().into_owned()).collect(),
+        items: format.meas_cond_list.iter().map(without_conditions).collect(),
+        conditions: conditions(format),
         widths,
         granularity_ms,
         records,
@@ -111,21 +111,100 @@ pub(super) fn split(
     })
 }
 
+/// A measurement as a whole.
+fn without_conditions(item: &MeasurementCondItem<'_>) -> MeasurementInfoItem<'static> {
+    MeasurementInfoItem {
+        meas_type: item.meas_type.clone().into_owned(),
+        label_info_list: LabelInfoList(vec![LabelInfoItem { meas_label: MeasurementLabel::NO_LABEL }].into()),
+        match_cond_report_list: None,
+    }
+}
+
+fn conditions(format: &ActionDefinitionFormat3<'_>) -> Vec<plan::Conditions> {
+    format.meas_cond_list.iter().map(|item| item.matching_cond.clone().into_owned()).collect()
+}
+
+/// Whether the values of a part have to be those of each UE, so that they can be joined with what other parts know of it.
+fn is_joined(parts: &KpmParts, format: &ActionDefinitionFormat3<'_>, context: &Context<'_>) -> Result<bool, Cause> {
+    for item in format.meas_cond_list.iter() {
+        let measuring = parts.offering(name_of(parts, &item.meas_type)?, false);
+        let is_of_all = |part: &Ranked| context.cells.is_some() && matches!(part.1, Part::CuUp(_));
+        if measuring.iter().any(|part| is_of_all(part) || context.unable.contains(part)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Divides an action by the values of each UE.
+fn split_by_ue(
+    parts: &KpmParts,
+    id: RicActionId,
+    format: &ActionDefinitionFormat3<'_>,
+    period_ms: u32,
+    context: &Context<'_>,
+) -> Result<Split, Cause> {
+    let [first, ..] = &format.meas_cond_list[..] else { return Err(NOT_SUPPORTED) };
+    for item in format.meas_cond_list.iter() {
+        let is_same = item.matching_cond == first.matching_cond && item.bin_range_def.is_none();
+        if !is_same || format.cell_global_id.is_some() || !adds_up(name_of(parts, &item.meas_type)?) {
+            return Err(NOT_SUPPORTED);
+        }
+    }
+    let of_ues: Option<List<'_, _>> = first.matching_cond.iter().map(of_ue).collect::<Option<Vec<_>>>().map(List::from);
+    let asked = Asked::Matching(&of_ues.ok_or(NOT_SUPPORTED)?);
+    let measurements = ActionDefinitionFormat1 {
+        meas_info_list: format.meas_cond_list.iter().map(without_conditions).collect(),
+        granul_period: format.granul_period,
+        cell_global_id: None,
+        dist_meas_bin_range_info: None,
+    };
+    let split = plan::divide(parts, (id, Subject::GroupsOfUes, &asked), &measurements, period_ms, context)?;
+    Ok(Split { conditions: conditions(format), ..split })
+}
+
+/// The condition of a measurement as one of style 4; `None` if there is none.
+fn of_ue<'a>(item: &MatchingCondItem<'a>) -> Option<MatchingUeCondPerSubItem<'a>> {
+    let test_cond_info = match &item.choice {
+        MatchingCondItemChoice::TestCondInfo(test) => test.clone(),
+        MatchingCondItemChoice::MeasLabel(label) => {
+            let (test_type, test_value) = match (label.slice_id, label.five_qi) {
+                (Some(slice), None) => {
+                    let octets = slice.sst.0.into_iter().chain(slice.sd.into_iter().flat_map(|sd| sd.0));
+                    (TestCondType::SNssai(True), TestCondValue::ValueOctS(octets.collect::<Vec<u8>>().into()))
+                }
+                (None, Some(five_qi)) => (TestCondType::FiveQi(True), TestCondValue::ValueInt(five_qi.0.into())),
+                _ => return None,
+            };
+            let only = MeasurementLabel { slice_id: label.slice_id, five_qi: label.five_qi, ..Default::default() };
+            if *label != only {
+                return None;
+            }
+            let (test_expr, test_value) = (Some(TestCondExpression::Equal), Some(test_value));
+            TestCondInfo { test_type, test_expr, test_value }
+        }
+    };
+    Some(MatchingUeCondPerSubItem { test_cond_info, logical_or: item.logical_or })
+}
+
+/// Whether the values of UEs, also in several cells, add up to that of all of them.
+fn adds_up(name: &str) -> bool {
+    crate::kpm::is_sum(name) && !OF_A_CELL.contains(&name)
+}
+
 /// The parts whose values are those of a measurement.
 fn measuring(parts: &KpmParts, name: &str, cell: Option<Cgi>, context: &Context<'_>) -> Result<Vec<Ranked>, Cause> {
     let mut measuring = parts.offering(name, false);
     let is_only = measuring.len() == 1;
     measuring.retain(|part| match part.1 {
         Part::Du(_) => is_only || cell.is_none() || has_cell(parts, *part, cell, context),
-        Part::CuUp(_) => context.cells.is_none(),
-        Part::Control => true,
+        _ => true,
     });
-    let adds_up = || crate::kpm::is_sum(name) && !OF_A_CELL.contains(&name);
     match measuring.len() {
         0 => Err(UNAVAILABLE),
         1 => Ok(measuring),
-        _ if adds_up() => Ok(measuring),
-        _ => Err(UNAVAILABLE),
+        _ if adds_up(name) => Ok(measuring),
+        _ => Err(NOT_SUPPORTED),
     }
 }
 
@@ -215,10 +294,7 @@ pub(super) fn write(
     let data = (0..count).map(|at| {
         let values = (0..split.items.len()).map(|column| {
             let values = of_column(column).filter_map(|(own, report)| record_of(report, at)?.values.get(own).cloned());
-            let is_number = |value: &MeasurementRecordItem<'_>| {
-                matches!(value, MeasurementRecordItem::Integer(_) | MeasurementRecordItem::Real(_))
-            };
-            crate::kpm::sum(&values.filter(is_number).collect::<Vec<_>>())
+            sum_of(values)
         });
         let of_part = |action: &PartAction| reports.get(&action.part).and_then(|report| record_of(report, at));
         let is_incomplete =
@@ -260,6 +336,52 @@ pub(super) fn write(
     });
     IndicationMessage { formats }.encode_in(detection.revision, detection.wire, out)?;
     Ok(Some(header.clone()))
+}
+
+/// Writes the sums of the values of UEs, which have met the conditions.
+///
+/// # Errors
+/// The message cannot be encoded.
+pub(super) fn write_sums(
+    ues: &[(UeId<'static>, Vec<Record>)],
+    is_incomplete: bool,
+    split: &Split,
+    detection: &Detection,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let data = (0..split.records).map(|at| {
+        let records: Vec<&Record> = ues.iter().filter_map(|(_, records)| records.get(at)).collect();
+        // a measurement has one value
+        let sum = |column: usize| sum_of(records.iter().filter_map(|record| record.values.get(column).cloned()));
+        let is_incomplete = is_incomplete || records.iter().any(|record| record.is_incomplete);
+        MeasurementDataItem {
+            meas_record: (0..split.items.len()).map(sum).collect(),
+            incomplete_flag: is_incomplete.then_some(True),
+        }
+    });
+    let item = |(item, conditions): (&MeasurementInfoItem<'static>, &plan::Conditions)| {
+        let ues: List<'_, _> = ues.iter().map(|(ue_id, _)| MatchingUeidItem { ue_id: ue_id.clone() }).collect();
+        MeasurementCondUeidItem {
+            meas_type: item.meas_type.clone(),
+            matching_cond: conditions.clone(),
+            matching_ueid_list: Some(ues).filter(|ues| !ues.is_empty()),
+            matching_ueid_per_gp: None,
+        }
+    };
+    let formats = IndicationMessageFormats::Format2(IndicationMessageFormat2 {
+        meas_data: data.collect(),
+        meas_cond_ueid_list: split.items.iter().zip(&split.conditions).map(item).collect(),
+        granul_period: Some(GranularityPeriod(split.granularity_ms)),
+    });
+    IndicationMessage { formats }.encode_in(detection.revision, detection.wire, out)
+}
+
+/// The sum of the values that are numbers.
+fn sum_of(values: impl Iterator<Item = MeasurementRecordItem<'static>>) -> MeasurementRecordItem<'static> {
+    let is_number = |value: &MeasurementRecordItem<'_>| {
+        matches!(value, MeasurementRecordItem::Integer(_) | MeasurementRecordItem::Real(_))
+    };
+    crate::kpm::sum(&values.filter(is_number).collect::<Vec<_>>())
 }
 
 /// The UE IDs, each once.

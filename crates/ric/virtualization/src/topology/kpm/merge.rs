@@ -108,11 +108,11 @@ pub(super) fn read(
     };
     match (&message.formats, split.subject) {
         (IndicationMessageFormats::Format1(report), Subject::Node | Subject::OneUe) => add(None, report, &mut read),
-        (IndicationMessageFormats::Format1(report), Subject::Ues) => match &part.ue {
+        (IndicationMessageFormats::Format1(report), Subject::Ues | Subject::GroupsOfUes) => match &part.ue {
             Some(ue_id) => add(Some(ue_id), report, &mut read),
             None => read.mismatches += 1,
         },
-        (IndicationMessageFormats::Format3(format), Subject::Ues) => {
+        (IndicationMessageFormats::Format3(format), Subject::Ues | Subject::GroupsOfUes) => {
             format.ue_meas_report_list.iter().for_each(|item| add(Some(&item.ue_id), &item.meas_report, &mut read));
         }
         // another format than that of the style
@@ -158,7 +158,8 @@ fn records(
         }
     };
     let record = |data: &MeasurementDataItem<'_>| {
-        let is_paired = data.meas_record.len() == total;
+        // of a part that only checks conditions, no value is wanted
+        let is_paired = part.columns.is_empty() || data.meas_record.len() == total;
         *mismatches += usize::from(!is_paired);
         let values = part.columns.iter().zip(&places).flat_map(|(column, place)| {
             let start = place.filter(|_| is_paired);
@@ -190,12 +191,17 @@ pub(super) fn write(
         starts.push(start);
         start + width
     });
+    let is_selected = selected(&pending, split);
+    let is_late = split.parts.iter().any(|part| !pending.reports.contains_key(&part.part));
     let mut subjects: Vec<(Option<UeId<'static>>, Vec<Record>)> = Vec::new();
     let mut places = BTreeMap::new();
     for (part, report) in pending.reports {
         let Some(action) = split.part(part) else { continue };
         for Row { ue, records } in report.rows {
             let key = ue.as_ref().map(|(ue, _)| *ue);
+            if !is_selected(key) {
+                continue;
+            }
             let at = *places.entry(key).or_insert_with(|| {
                 subjects.push((ue.map(|(_, ue_id)| ue_id), Vec::new()));
                 subjects.len() - 1
@@ -221,6 +227,11 @@ pub(super) fn write(
                 }
             }
         }
+    }
+    if split.subject == Subject::GroupsOfUes {
+        let ues: Vec<_> = subjects.into_iter().filter_map(|(ue_id, records)| Some((ue_id?, records))).collect();
+        groups::write_sums(&ues, is_late, split, detection, out)?;
+        return Ok(pending.header.map(|(_, header)| header));
     }
     subjects.retain(|(_, records)| !records.is_empty());
     let Some((_, header)) = pending.header.filter(|_| !subjects.is_empty()) else { return Ok(None) };
@@ -249,4 +260,14 @@ pub(super) fn write(
     };
     IndicationMessage { formats }.encode_in(detection.revision, detection.wire, out)?;
     Ok(Some(header))
+}
+
+/// Which UEs meet the conditions of an action: those that a part has reported that checks them.
+fn selected(pending: &Pending<PartReport>, split: &Split) -> impl Fn(Option<UeRef>) -> bool + use<> {
+    let all_check = split.parts.iter().all(|part| part.selects != Some(false));
+    let checking = split.parts.iter().filter(|part| part.selects == Some(true));
+    let reports = checking.filter_map(|part| pending.reports.get(&part.part));
+    let ues: BTreeSet<UeRef> =
+        reports.flat_map(|report| &report.rows).filter_map(|row| row.ue.as_ref().map(|(ue, _)| *ue)).collect();
+    move |ue| all_check || ue.is_some_and(|ue| ues.contains(&ue))
 }

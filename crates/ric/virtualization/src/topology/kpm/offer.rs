@@ -51,6 +51,11 @@ impl KpmOffer {
         Ok(offer)
     }
 
+    /// Any measurement of UEs.
+    pub fn any_of_ues(&self) -> Option<&str> {
+        self.of_ues.first().map(String::as_str)
+    }
+
     /// The number of the part's report style with an action definition format.
     pub fn style(&self, format: usize) -> Option<RicStyleType> {
         self.styles.get(format.checked_sub(1)?).copied().flatten()
@@ -151,6 +156,17 @@ impl KpmParts {
     /// The number of parts of the same kind.
     pub(super) fn count_of_kind(&self, part: Ranked) -> usize {
         self.offers.iter().filter(|((rank, _), _)| *rank == part.0).count()
+    }
+
+    /// The parts of the first kind that are there, and have the report style with an action definition format, but for some.
+    pub(super) fn with_style(&self, format: usize, without: &BTreeSet<Ranked>) -> Vec<Ranked> {
+        let has = |part: Ranked, offer: &Offer<KpmOffer>| {
+            offer.node.is_some() && offer.content.style(format).is_some() && !without.contains(&part)
+        };
+        let mut parts: Vec<_> = self.offers.iter().filter(|(part, of)| has(*part, of)).map(|(part, _)| part).collect();
+        let first = parts.first().map(|(rank, _)| *rank);
+        parts.retain(|(rank, _)| Some(*rank) == first);
+        parts
     }
 
     /// The parts that are asked for a measurement: all of the first kind of part that offers it.

@@ -1,13 +1,14 @@
 //! Divides the actions of a subscription among the parts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use e2sm::Arena;
 use e2sm::common::{Cgi, UeId};
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat4,
-    ActionDefinitionFormat5, ActionDefinitionFormats, MatchingCondItem, MatchingUeCondPerSubItem,
-    MatchingUeidPerSubItem, MeasurementInfoItem, MeasurementType, MeasurementTypeName,
+    ActionDefinitionFormat5, ActionDefinitionFormats, EveryUe, LabelInfoItem, LabelInfoList, MatchingCondItem,
+    MatchingUeCondPerSubItem, MatchingUeidPerSubItem, MeasurementInfoItem, MeasurementLabel, MeasurementType,
+    MeasurementTypeName,
 };
 use ferric::e2::topology::{Part, RanDatabase, Ue, UeName, UeRef};
 use ferric::e2::{Action, NodeId};
@@ -39,6 +40,8 @@ pub(super) enum Subject {
     Ues,
     /// Values over the UEs that meet the conditions of a measurement.
     Groups,
+    /// The same, of the values of each UE.
+    GroupsOfUes,
 }
 
 /// An action, divided.
@@ -79,6 +82,8 @@ pub(super) struct PartAction {
     pub names: Vec<String>,
     /// The UE, if the part is asked for one.
     pub ue: Option<UeId<'static>>,
+    /// Of an action with conditions, whether the part checks them: one that does not reports every UE.
+    pub selects: Option<bool>,
     pub definition: Vec<u8>,
 }
 
@@ -91,10 +96,12 @@ pub(super) struct Context<'c> {
     pub cells: Option<Vec<NrCgi>>,
     /// Whether a UE, as the CU-CP names it, is one of this base station.
     pub owns: &'c dyn Fn(&UeId<'_>) -> bool,
+    /// The parts that cannot check the conditions.
+    pub unable: &'c BTreeSet<Ranked>,
 }
 
 /// The UEs that an action is for.
-enum Asked<'a> {
+pub(super) enum Asked<'a> {
     Node,
     List(Vec<&'a UeId<'a>>),
     Matching(&'a List<'a, MatchingUeCondPerSubItem<'a>>),
@@ -130,10 +137,25 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
         ActionDefinitionFormats::Format2(_) => Subject::OneUe,
         _ => Subject::Ues,
     };
+    divide(parts, (action.id, subject, &asked), format, period_ms, context)
+}
+
+/// Divides the measurements of an action.
+///
+/// # Errors
+/// The cause with which it is refused.
+pub(super) fn divide(
+    parts: &KpmParts,
+    (id, subject, asked): (RicActionId, Subject, &Asked<'_>),
+    format: &ActionDefinitionFormat1<'_>,
+    period_ms: u32,
+    context: &Context<'_>,
+) -> Result<Split, Cause> {
+    let detection = parts.detection().ok_or(NOT_SUPPORTED)?;
     let granularity = format.granul_period.0;
     let widths: Vec<usize> = format.meas_info_list.iter().map(|item| value_count(&item.label_info_list)).collect();
     let records = records(period_ms, granularity, &widths)?;
-    let ues = match &asked {
+    let ues = match asked {
         Asked::List(ues) if ues.len() > MAX_UES => return Err(LIMIT),
         Asked::List(ues) => ues.iter().map(|ue_id| find(ue_id, context)).collect::<Result<Vec<_>, _>>()?,
         _ => Vec::new(),
@@ -156,10 +178,22 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
         }
     }
     check_present(parts, columns.keys())?;
+    if matches!(asked, Asked::Matching(_)) && columns.keys().all(|part| context.unable.contains(part)) {
+        // others check the conditions
+        let able = parts.with_style(4, context.unable);
+        if able.is_empty() {
+            return Err(NOT_SUPPORTED);
+        }
+        columns.extend(able.into_iter().map(|part| (part, Vec::new())));
+    }
     let mut divided = Vec::new();
     for (part, columns) in columns {
-        let own = own_format(format, &columns, part, subject, context)?;
-        let ue_ids = match &asked {
+        let mut own = own_format(format, &columns, part, subject, context)?;
+        if own.meas_info_list.is_empty() {
+            own.meas_info_list = vec![any_measurement(parts, part).ok_or(NOT_SUPPORTED)?].into();
+        }
+        let is_able = !context.unable.contains(&part);
+        let ue_ids = match asked {
             Asked::List(_) => {
                 let ue_ids: Vec<_> = ues.iter().filter_map(|ue| ue_id_at(parts, part, ue, context)).collect();
                 if ue_ids.is_empty() {
@@ -170,10 +204,14 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
             _ => Vec::new(),
         };
         let ue = if let [one] = &ue_ids[..] { Some(one.clone()) } else { None };
-        let (number, formats) = match (&asked, ue_ids) {
+        let (number, formats) = match (asked, ue_ids) {
             (Asked::Node, _) => (1, ActionDefinitionFormats::Format1(own)),
             (Asked::Matching(conditions), _) => {
-                let matching_ue_cond_list = (*conditions).clone();
+                let every = || {
+                    let test_cond_info = EveryUe::default().condition(detection.revision);
+                    List::from(vec![MatchingUeCondPerSubItem { test_cond_info, logical_or: None }])
+                };
+                let matching_ue_cond_list = if is_able { (*conditions).clone() } else { every() };
                 let format = ActionDefinitionFormat4 { matching_ue_cond_list, subscription_info: own };
                 (4, ActionDefinitionFormats::Format4(format))
             }
@@ -193,7 +231,8 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
             .encode_in(detection.revision, detection.wire, &mut octets)
             .map_err(|_| MALFORMED)?;
         let (columns, names) = columns.into_iter().unzip();
-        divided.push(PartAction { part, columns, names, ue, definition: octets });
+        let selects = matches!(asked, Asked::Matching(_)).then_some(is_able);
+        divided.push(PartAction { part, columns, names, ue, selects, definition: octets });
     }
     if divided.is_empty() {
         return Err(UNAVAILABLE);
@@ -204,7 +243,7 @@ pub(super) fn split(parts: &KpmParts, action: &Action, period_ms: u32, context: 
         .iter()
         .map(|item| MeasurementInfoItem { match_cond_report_list: None, ..item.clone().into_owned() });
     Ok(Split {
-        id: action.id,
+        id,
         subject,
         items: items.collect(),
         conditions: Vec::new(),
@@ -269,6 +308,16 @@ fn own_format<'a>(
         granul_period: format.granul_period,
         cell_global_id: cell,
         dist_meas_bin_range_info: (!bins.is_empty()).then_some(bins),
+    })
+}
+
+/// Any measurement of UEs of a part, which is asked for its UEs only.
+fn any_measurement(parts: &KpmParts, part: Ranked) -> Option<MeasurementInfoItem<'static>> {
+    let name = PrintableString::try_from(parts.offer(part)?.any_of_ues()?.to_owned()).ok()?;
+    Some(MeasurementInfoItem {
+        meas_type: MeasurementType::MeasName(MeasurementTypeName(name)),
+        label_info_list: LabelInfoList(vec![LabelInfoItem { meas_label: MeasurementLabel::NO_LABEL }].into()),
+        match_cond_report_list: None,
     })
 }
 

@@ -1,5 +1,7 @@
 //! Tests of the division of actions among parts, and of the merging of their reports.
 
+use std::collections::BTreeSet;
+
 use ap::f1ap::{F1SetupRequest, NrCarrier, NrMode, ServedCell, TransmissionBandwidth};
 use e2sm::Arena;
 use e2sm::common::{
@@ -204,7 +206,7 @@ fn action(parts: &KpmParts, names: &[&str], scope: Scope<'_>, granularity_ms: u3
 }
 
 fn divide(parts: &KpmParts, action: &Action) -> Result<Split, Cause> {
-    split_of(parts, action, &Context { ran: &ran(), cu: CU, cells: None, owns: &|_| true })
+    split_of(parts, action, &Context { ran: &ran(), cu: CU, cells: None, owns: &|_| true, unable: &BTreeSet::new() })
 }
 
 fn split_of(parts: &KpmParts, action: &Action, context: &Context<'_>) -> Result<Split, Cause> {
@@ -291,7 +293,9 @@ fn listed_ue_is_asked_of_the_du_with_its_cell() {
     let action = action(&parts, &["Thp"], Scope::Ues(&[at_cu(1), at_cu(2)]), 100);
     let mut ran = ran_with_cells();
     let divided = |ran: &RanDatabase| {
-        let split = split_of(&parts, &action, &Context { ran, cu: CU, cells: None, owns: &|_| true }).unwrap();
+        let split =
+            split_of(&parts, &action, &Context { ran, cu: CU, cells: None, owns: &|_| true, unable: &BTreeSet::new() })
+                .unwrap();
         let places = split.ues.values().copied().collect::<Vec<_>>();
         (places, asked(&split).into_iter().map(|(part, _, _, ues)| (part, ues)).collect::<Vec<_>>())
     };
@@ -341,7 +345,13 @@ fn ue_of_another_base_station_does_not_exist() {
     let asked = action(&parts, &["Thp"], Scope::Ues(&[at_cu(1)]), 100);
     let ran = ran();
     let of = |owns: &dyn Fn(&UeId<'_>) -> bool| {
-        split(&parts, &asked, 100, &Context { ran: &ran, cu: CU, cells: Some(Vec::new()), owns }).map(drop)
+        split(
+            &parts,
+            &asked,
+            100,
+            &Context { ran: &ran, cu: CU, cells: Some(Vec::new()), owns, unable: &BTreeSet::new() },
+        )
+        .map(drop)
     };
     assert_eq!(of(&|_| false), Err(UNAVAILABLE));
     assert_eq!(of(&|ue_id| *ue_id == at_cu(1)), Ok(()));
@@ -354,7 +364,8 @@ fn measurement_of_a_shared_cu_is_that_of_a_cell_of_the_base_station() {
     let cell_of = |own: &[NrCgi], cell: Option<NrCgi>| {
         let scope = cell.map_or(Scope::Node, |cell| Scope::Cell(Cgi::NrCgi(cell)));
         let action = action(&parts, &["Conn"], scope, 100);
-        let context = Context { ran: &ran(), cu: CU, cells: Some(own.to_vec()), owns: &|_| true };
+        let context =
+            Context { ran: &ran(), cu: CU, cells: Some(own.to_vec()), owns: &|_| true, unable: &BTreeSet::new() };
         let divided = split(&parts, &action, 100, &context)?;
         let definition = ActionDefinition::decode_owned(&divided.parts[0].definition, REVISION).unwrap();
         let ActionDefinitionFormats::Format1(format) = definition.formats else { panic!("{definition:?}") };

@@ -59,14 +59,15 @@ fn group_is_asked_of_the_parts_that_measure() {
     assert_eq!((&format.meas_cond_list[0].matching_cond[..], format.cell_global_id), (&[condition()][..], None));
     // not a sum over UEs, or not over cells
     for name in ["Thp", "RRU.PrbTotDl"] {
-        assert_eq!(divide(&parts, &group(&parts, &[name])).unwrap_err(), UNAVAILABLE, "{name}");
+        let not_supported = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+        assert_eq!(divide(&parts, &group(&parts, &[name])).unwrap_err(), not_supported, "{name}");
         let of_one = parts_of(&functions()[..2], false);
         assert!(name != "Thp" || divide(&of_one, &group(&of_one, &[name])).is_ok(), "one DU measures it");
     }
     // of a cell, its DU measures
     let in_cell = |cell: NrCgi| {
         let ran = ran_with_cells();
-        let context = Context { ran: &ran, cu: CU, cells: None, owns: &|_| true };
+        let context = Context { ran: &ran, cu: CU, cells: None, owns: &|_| true, unable: &BTreeSet::new() };
         split_of(&parts, &group_in(&parts, &["Thp"], cell), &context)
     };
     let split = in_cell(CELLS[1]).unwrap();
@@ -86,13 +87,15 @@ fn group_of_a_shared_cu_has_the_ues_of_a_cell() {
     let parts = parts_of(&all, true);
     let ran = ran_with_cells();
     let of = |own: &[NrCgi], name: &str| {
-        let context = Context { ran: &ran, cu: CU, cells: Some(own.to_vec()), owns: &|_| true };
+        let context =
+            Context { ran: &ran, cu: CU, cells: Some(own.to_vec()), owns: &|_| true, unable: &BTreeSet::new() };
         split_of(&parts, &group(&parts, &[name]), &context)
     };
     let split = of(&CELLS[..1], "Rsrp").unwrap();
     assert_eq!(format3(&split, Part::Control).cell_global_id, Some(Cgi::NrCgi(CELLS[0])));
     assert_eq!(of(&CELLS, "Rsrp").unwrap_err(), UNAVAILABLE, "of two cells");
-    assert_eq!(of(&CELLS[..1], "Vol").unwrap_err(), UNAVAILABLE, "the CU-UP counts the UEs of all base stations");
+    let not_supported = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+    assert_eq!(of(&CELLS[..1], "Vol").unwrap_err(), not_supported, "the CU-UP counts the UEs of all base stations");
 }
 
 /// A report of a part: its measurements, its records, and the UEs of all of them and of each.
@@ -196,4 +199,92 @@ fn group_report_that_does_not_fit_has_no_values() {
     let repeated = read(&report_of(&[VOLUME], &many[..1], &[at_du(1), at_du(1)], &[]));
     assert_eq!(repeated.left_out, 1);
     assert_eq!(read(&of_ues(&[(at_du(1), integers(&[1]))])).mismatches, 1, "the format of another style");
+}
+
+/// A sum over UEs that the CU-UP measures.
+const PDCP_VOLUME: &str = "DRB.PdcpSduVolumeUL";
+
+/// A CU-CP, a CU-UP and two DUs, of which the CU-UP measures sums.
+fn with_cu_up_sums() -> KpmParts {
+    let mut all = functions();
+    all[3].2 = function(&[], &[(PDCP_VOLUME, None), ("Vol", None)]);
+    parts_of(&all, false)
+}
+
+fn without(parts: &KpmParts, action: &Action, unable: &BTreeSet<Ranked>) -> Result<Split, Cause> {
+    split_of(parts, action, &Context { ran: &ran(), cu: CU, cells: None, owns: &|_| true, unable })
+}
+
+/// The parts, their styles, whether they check the conditions, and the number of measurements that are wanted.
+fn checking(split: &Split) -> Vec<(Part, i64, Option<bool>, usize)> {
+    let of_part = |part: &super::super::plan::PartAction| {
+        let definition = ActionDefinition::decode_owned(&part.definition, REVISION).unwrap();
+        (part.part.1, definition.ric_style_type.0, part.selects, part.columns.len())
+    };
+    split.parts.iter().map(of_part).collect()
+}
+
+#[test]
+fn conditions_that_a_part_refuses_are_checked_by_another_one() {
+    let parts = with_cu_up_sums();
+    let [cu, cu_up] = [Part::Control, Part::CuUp(1)].map(ranked);
+    let unable: BTreeSet<_> = [cu_up].into();
+    // of each UE: the CU-UP reports every UE, the DUs those that meet the conditions
+    let every = || Scope::EveryUe(EveryUe::default());
+    let of_ues = action(&parts, &[PDCP_VOLUME, "Thp"], every(), 100);
+    let split = without(&parts, &of_ues, &unable).unwrap();
+    let du = |number| (Part::Du(number), 14, Some(true), 1);
+    assert_eq!(checking(&split), [(Part::CuUp(1), 14, Some(false), 1), du(1), du(2)]);
+    // no other part measures: the first one that is able is asked for the UEs only
+    let of_cu_up = action(&parts, &[PDCP_VOLUME], every(), 100);
+    let only = |split: &Split, selecting: Part| {
+        assert_eq!(checking(split), [(selecting, 14, Some(true), 0), (Part::CuUp(1), 14, Some(false), 1)]);
+    };
+    only(&without(&parts, &of_cu_up, &unable).unwrap(), Part::Control);
+    let all_but_dus: BTreeSet<_> = [cu, cu_up].into();
+    let by_dus = without(&parts, &of_cu_up, &all_but_dus).unwrap();
+    assert_eq!(checking(&by_dus).iter().filter(|(.., selects, _)| *selects == Some(true)).count(), 2);
+    let nobody: BTreeSet<_> = [cu, cu_up, ranked(Part::Du(1)), ranked(Part::Du(2))].into();
+    let not_supported = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+    assert_eq!(without(&parts, &of_cu_up, &nobody).unwrap_err(), not_supported);
+    // of groups the same, if the values of UEs add up
+    let of_group = without(&parts, &group(&parts, &[PDCP_VOLUME]), &unable).unwrap();
+    only(&of_group, Part::Control);
+    assert_eq!(
+        (of_group.subject, &of_group.conditions[0][..]),
+        (super::super::plan::Subject::GroupsOfUes, &[condition()][..])
+    );
+    assert_eq!(without(&parts, &group(&parts, &["Vol"]), &unable).unwrap_err(), not_supported);
+    let in_cell = group_in(&parts, &[PDCP_VOLUME], CELLS[0]);
+    assert_eq!(without(&parts, &in_cell, &unable).unwrap_err(), not_supported);
+}
+
+#[test]
+fn values_are_joined_with_the_ues_that_meet_the_conditions() {
+    let parts = with_cu_up_sums();
+    let unable: BTreeSet<_> = [ranked(Part::CuUp(1))].into();
+    let read = |split: &Split, part: Part, rows: &[(UeId<'static>, Values)]| {
+        let read = read_of(split, part, &of_ues(rows)).unwrap();
+        assert_eq!(read.mismatches, 0);
+        (ranked(part), read)
+    };
+    let of_cu_up = [(at_cu_up(1), integers(&[10])), (at_cu_up(2), integers(&[20])), (at_cu_up(3), integers(&[40]))];
+    let of_cu = [(at_cu(1), integers(&[7])), (at_cu(3), integers(&[7]))];
+    let pending = |split: &Split| Pending {
+        header: Some((ranked(Part::Control), b"cu".to_vec())),
+        reports: [read(split, Part::CuUp(1), &of_cu_up), read(split, Part::Control, &of_cu)].into(),
+    };
+    let of_ues = action(&parts, &[PDCP_VOLUME], Scope::EveryUe(EveryUe::default()), 100);
+    let split = without(&parts, &of_ues, &unable).unwrap();
+    let (_, rows) = merged(pending(&split), &split);
+    assert_eq!(rows, [(at_cu(1), integers(&[10])), (at_cu(3), integers(&[40]))]);
+    let split = without(&parts, &action(&parts, &[PDCP_VOLUME], Scope::Group(&[condition()]), 100), &unable).unwrap();
+    let (header, records, matched) = groups_in(pending(&split), &split);
+    assert_eq!((&header[..], records), (&b"cu"[..], vec![(integers(&[50]), false)]));
+    assert_eq!(matched, [(vec![at_cu(1), at_cu(3)], vec![])]);
+    // without the report of the part that checks
+    let mut late = pending(&split);
+    late.reports.remove(&ranked(Part::Control));
+    let (_, records, matched) = groups_in(late, &split);
+    assert_eq!((records, matched), (vec![(vec![NONE], true)], vec![(vec![], vec![])]));
 }
