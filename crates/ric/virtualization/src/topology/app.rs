@@ -7,6 +7,7 @@ use e2sm::common::UeId;
 use e2sm::rrc::{self, EventTriggerDefinition};
 use e2sm::{Arena, RecordMap};
 use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, ControllerId, RequestKey, SendAgentLoop};
+use ferric::e2::topology::Part;
 use ferric::e2::{
     Action, ControlOutcome, ControlRequest, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent,
     SubscribeError, SubscriptionSpec, Ticket,
@@ -404,7 +405,10 @@ impl TopologyApp {
         for (at, station) in self.stations.iter().enumerate() {
             let Some(cu) = shared_cu(station) else { continue };
             let (Some(shared), Some(topology)) = (self.cus.get_mut(&cu), ric.ran().station_of(cu)) else { continue };
-            let own = topology.cells().filter(|(node, _)| station.parts.values().any(|part| part == node));
+            // the cells of a DU that is not connected are those of the CU-CP, which all of its base stations have
+            let is_du =
+                |node: &NodeId| station.parts.iter().any(|(part, of)| matches!(part, Part::Du(_)) && of == node);
+            let own = topology.cells().filter(|(node, _)| is_du(node));
             shared.cells.extend(own.map(|(_, cell)| (cell, at)));
         }
     }

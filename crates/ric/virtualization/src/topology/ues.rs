@@ -4,17 +4,38 @@ use std::collections::{BTreeMap, HashMap};
 
 use e2sm::common::{Cgi, NrCgi, RntiValue, UeId};
 use e2sm::rrc::{Event, IndicationMessage, Notification};
+use ferric::e2::NodeId;
+use ferric::e2::topology::{Ue, UeName};
 use per::{IntoOwned, List};
 
 /// The maximum number of UEs of a CU; further ones belong to no base station.
 const MAX_UES: usize = 65_536;
+
+/// The mandatory name in a UE ID.
+fn key(ue_id: &UeId<'_>) -> Option<UeName> {
+    UeName::all_of(ue_id).first().copied()
+}
+
+/// Whether a UE is at a part of a gNB, as far as the part has reported it: a DU that it has left may not have said so yet, but has another
+/// gNB-CU UE F1AP ID for it than the CU-CP.
+pub(super) fn is_at(ue: &Ue, part: NodeId, cu: NodeId) -> bool {
+    let view = |node: NodeId| ue.views().iter().find(|view| view.node == node);
+    let f1ap = |node: NodeId| view(node).into_iter().flat_map(|view| &view.names).filter(|name| is_f1ap(name));
+    let has_other = f1ap(part).next().is_some() && f1ap(cu).next().is_some();
+    view(part).is_some() && (!has_other || f1ap(part).any(|name| f1ap(cu).any(|of_cu| of_cu == name)))
+}
+
+fn is_f1ap(name: &UeName) -> bool {
+    matches!(name, UeName::F1ap(_))
+}
 
 /// The cells and UEs of a CU.
 #[derive(Debug, Default)]
 pub(super) struct SharedCu {
     /// The base station of each cell.
     pub cells: BTreeMap<NrCgi, usize>,
-    ues: HashMap<UeId<'static>, Stay>,
+    /// By the name on NG, which a UE keeps when it moves to another DU: its gNB-CU UE F1AP ID is another one then.
+    ues: HashMap<UeName, Stay>,
     /// The cells with a UE of this C-RNTI, which is unique in its cell only.
     by_rnti: HashMap<u16, Vec<Cgi>>,
 }
@@ -39,16 +60,13 @@ impl SharedCu {
 
     /// The base station of a UE.
     pub fn owner(&self, ue_id: &UeId<'_>) -> Option<usize> {
-        let same = || self.ues.iter().find(|(known, _)| known.is_same_ue(ue_id)).map(|(_, stay)| stay);
-        let stay = self.ues.get(ue_id).or_else(same)?;
-        self.station_of(&stay.notification.cell)
+        self.station_of(&self.ues.get(&key(ue_id)?)?.notification.cell)
     }
 
     /// The UE ID, as the CU-CP reports it, of a UE of a base station; optional parts may be missing.
     pub fn find(&self, station: usize, ue_id: &UeId<'_>) -> Option<&UeId<'static>> {
-        let is_it = |known: &UeId<'static>| known == ue_id || known.is_same_ue(ue_id);
-        let (known, stay) = self.ues.iter().find(|(known, _)| is_it(known))?;
-        (self.station_of(&stay.notification.cell) == Some(station)).then_some(known)
+        let known = &self.ues.get(&key(ue_id)?)?.notification;
+        (self.station_of(&known.cell) == Some(station)).then_some(&known.ue_id)
     }
 
     /// The base station of the UE with a C-RNTI; `None` if UEs of several cells have it.
@@ -65,7 +83,7 @@ impl SharedCu {
     }
 
     fn notified(&mut self, event: &Notification<'_>) {
-        let id = event.ue_id.clone().into_owned();
+        let Some(id) = key(&event.ue_id) else { return };
         let before = self.ues.remove(&id).map(|stay| stay.notification);
         if let Some(before) = &before {
             let rnti = before.rnti.0;
@@ -97,7 +115,7 @@ impl SharedCu {
             if self.station_of(&source) != Some(station) {
                 return None;
             }
-            let rnti = self.ues.get(&event.ue_id).and_then(|stay| {
+            let rnti = key(&event.ue_id).and_then(|id| self.ues.get(&id)).and_then(|stay| {
                 // the report may be read before or after it was recorded
                 let is_recorded = stay.notification.cell == event.cell;
                 if is_recorded { stay.rnti_before } else { Some(stay.notification.rnti.0) }
@@ -118,7 +136,7 @@ impl SharedCu {
 
 #[cfg(test)]
 mod tests {
-    use e2sm::common::PlmnIdentity;
+    use e2sm::common::{GnbCuUeF1apId, GnbCuUeF1apIdItem, PlmnIdentity, UeIdGnb};
 
     use super::*;
     use crate::testing::{A, ue_id};
@@ -181,6 +199,28 @@ mod tests {
             }
         }
         assert_eq!((cu.owner(&ue_id(5)), cu.owner_of_rnti(70), cu.owner_of_rnti(99)), (Some(1), None, Some(1)));
+    }
+
+    #[test]
+    fn ue_has_another_f1ap_id_at_another_du() {
+        let named = |f1ap: u32, of: Event, cell: usize| {
+            let mut event = event(5, 70 + cell as u16, cell, of);
+            let id = GnbCuUeF1apIdItem { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(f1ap) };
+            let UeId::Gnb(name) = &event.ue_id else { panic!("a UE of a CU-CP") };
+            let name = UeIdGnb { gnb_cu_ue_f1ap_id_list: Some(List::from(vec![id])), ..(**name).clone() };
+            event.ue_id = UeId::Gnb(name.into());
+            event
+        };
+        let mut cu = cu();
+        cu.observe(&report(&[named(1, Event::Attached, 0)]));
+        let moved = named(2, Event::HandedOver(Cgi::NrCgi(CELLS[0])), 1);
+        cu.observe(&report(std::slice::from_ref(&moved)));
+        assert_eq!((cu.present(0).len(), cu.present(1).len()), (0, 1), "it is one UE");
+        assert_eq!((cu.owner(&ue_id(5)), cu.owner(&moved.ue_id)), (Some(1), Some(1)));
+        assert_eq!(cu.find(1, &ue_id(5)), Some(&moved.ue_id));
+        assert_eq!(events_of(&cu, 0, &report(&[moved])).len(), 1, "it has left the first base station");
+        cu.observe(&report(&[named(2, Event::Detached, 1)]));
+        assert_eq!((cu.owner(&ue_id(5)), cu.owner_of_rnti(71)), (None, None));
     }
 
     #[test]

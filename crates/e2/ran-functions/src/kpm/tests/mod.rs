@@ -78,7 +78,7 @@ impl KpmSource for Counting {
 
     fn value(&self, since: &u64, object: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value {
         let ues = match object {
-            MeasuredObject::Cell => &self.ues,
+            MeasuredObject::Cell | MeasuredObject::OneCell(_) => &self.ues,
             MeasuredObject::Ues(ues) => ues,
         };
         let ues = ues.iter().filter(|ue| label.slice_id.is_none_or(|slice| self.slices(**ue).contains(&slice)));

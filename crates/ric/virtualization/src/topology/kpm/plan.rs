@@ -15,6 +15,7 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId, RicAction
 use ids::NrCgi;
 use per::{IntoOwned, List, PrintableString};
 
+use super::super::ues::is_at;
 use super::merge::{ue_id_of_cu, value_count};
 use super::offer::{KpmParts, Ranked};
 
@@ -279,7 +280,7 @@ fn ue_id_at(parts: &KpmParts, part: Ranked, ue: &Ue, context: &Context<'_>) -> O
         let has_cell = station.is_some_and(|station| {
             station.cells().any(|(of, known)| of == node && Some(known.nr_cell_identity.value) == cell)
         });
-        has_cell || ue.views().iter().any(|view| view.node == node)
+        has_cell || is_at(ue, node, context.cu)
     };
     if of_kind > 1 && !is_there() {
         return None;
