@@ -120,7 +120,7 @@ impl Network {
 
     /// The functions of a node of the controller: their ids and models.
     fn functions(&self, node: &str) -> BTreeSet<(u64, String)> {
-        let node = self.controller.rest.get(&format!("/v1/nodes/{node}"));
+        let node = self.controller.rest.eventually(&format!("/v1/nodes/{node}"), |node| node["functions"].is_array());
         let of = |function: &Value| (function["id"].as_u64().unwrap(), function["oid"].to_string());
         node["functions"].as_array().unwrap().iter().map(of).collect()
     }
@@ -317,10 +317,8 @@ fn controls_of_ues_of_another_base_station_are_refused() {
             let outcome = control(&mut xapp, STATIONS[own], &refused);
             assert!(matches!(outcome, ControlOutcome::Failed { .. }), "{own}: {outcome:?}");
         }
-        assert_eq!(
-            network.controller.rest.get(&format!("/v1/nodes/{}/ues", STATIONS[own]))["ues"].as_array().unwrap().len(),
-            2
-        );
+        let ues = format!("/v1/nodes/{}/ues", STATIONS[own]);
+        network.controller.rest.eventually(&ues, |ues| ues["ues"].as_array().is_some_and(|ues| ues.len() == 2));
     }
     let outcome = control(
         &mut xapp,

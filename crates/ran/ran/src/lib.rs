@@ -1,6 +1,6 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
-//! A [`Scenario`] describes base stations of NR or LTE with one cell each, whole or split into CU-CP, CU-UP and DU, their
+//! A [`Scenario`] describes base stations of NR or LTE with one cell each, whole or split into CU-CP, CU-UP and DUs, their
 //! UEs, the UEs' channels and their traffic. The model of [`radio`] simulates it slot by slot, and the RAN functions of each
 //! node report its state and change it:
 //!

@@ -62,7 +62,7 @@ pub(crate) fn address(number: usize) -> Ipv4Addr {
 pub struct Scenario {
     /// The seed of all random numbers. Default: 1.
     pub seed: u64,
-    /// The cells. Each is one of a base station of its own, unless it names another one.
+    /// The cells. Each is one of a base station of its own, unless it names another one, or a CU.
     pub cells: Vec<CellScenario>,
     /// What the sites of the cells have in common.
     pub deployment: DeploymentScenario,
