@@ -10,7 +10,7 @@ use e2sm::rc::{self, Control, ControlAction, Drx, Handover};
 use ferric::e2::topology::Part;
 use ferric::e2::{ControlOutcome, Indication, Node, RequestEvent};
 use ferric::server::{Iapp, IappContext, IappEvent};
-use ferric::xapp::{KpmStream, Ric, UeReference, Xapp, XappConfig, XappEvent};
+use ferric::xapp::{Error, KpmStream, Record, Ric, UeReference, Xapp, XappConfig, XappEvent};
 use per::Bits;
 use ran::scenario::ScenarioFolders;
 use ran::{RanConfig, Scenario};
@@ -138,12 +138,21 @@ fn measurements(ric: &Ric, node: &str) -> KpmStream {
     opened.unwrap()
 }
 
+/// The next record, if one comes in time.
+fn next(stream: &mut KpmStream) -> Option<Record> {
+    match stream.next_within(Duration::from_secs(1)) {
+        Ok(record) => record,
+        Err(Error::Timeout { .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
 /// The UEs of the records of the next second that have all measurements.
 fn ues_with_values(stream: &mut KpmStream) -> BTreeSet<String> {
     let deadline = Instant::now() + Duration::from_secs(1);
     let mut ues = BTreeSet::new();
     while Instant::now() < deadline {
-        let Some(record) = stream.next_within(Duration::from_millis(200)).unwrap() else { continue };
+        let Some(record) = next(stream) else { continue };
         if MEASUREMENTS.iter().all(|name| record.number(name).is_some()) {
             ues.extend(record.ue.as_ref().map(ToString::to_string));
         }
@@ -195,7 +204,7 @@ fn measurements_of_several_dus_are_those_of_one_base_station() {
     // one of the UEs, which is at the second DU
     let mut stream = ric.kpm(MEASUREMENTS).node("gnb-00101-e00").ue(ue.reference().to_string()).every(20).unwrap();
     eventually("a record of the UE with the measurements of the DU and the CU-UP", || {
-        let record = stream.next_within(Duration::from_secs(1)).unwrap();
+        let record = next(&mut stream);
         record.is_some_and(|record| MEASUREMENTS.iter().all(|name| record.number(name).is_some()))
     });
 }
@@ -231,7 +240,7 @@ fn ues_of_a_lost_du_have_the_measurements_of_the_cu_until_it_is_back() {
     assert_eq!(all.len(), 4);
     network.lose_du();
     eventually("a record of a UE of the lost DU without its measurement", || {
-        let record = stream.next_within(Duration::from_secs(1)).unwrap();
+        let record = next(&mut stream);
         record
             .is_some_and(|record| record.number(MEASUREMENTS[0]).is_none() && record.number(MEASUREMENTS[1]).is_some())
     });
@@ -350,5 +359,7 @@ fn base_station_of_a_lost_du_is_gone_until_it_is_back() {
         let is_there = |id: &&str| network.controller.rest.get("/v1/nodes").to_string().contains(*id);
         STATIONS.iter().all(|id| is_there(id)) && STATIONS.map(|id| network.functions(id)) == functions
     });
-    STATIONS.map(|id| await_ues(&ric, id, 2));
+    for id in STATIONS {
+        await_ues(&ric, id, 2);
+    }
 }

@@ -34,8 +34,15 @@ impl Cu {
     }
 
     /// An event of the node of a DU as one of the CU; `None` if its UE is unknown.
-    fn own_event(&self, du: usize, event: Event) -> Option<Event> {
-        let own = |ue| self.ue_of(Stay { du, ue });
+    fn own_event(&mut self, du: usize, event: Event) -> Option<Event> {
+        let mut own = |ue| {
+            let own = self.ue_of(Stay { du, ue })?;
+            if self.present(own).is_none() {
+                // it has arrived since
+                self.update_stays();
+            }
+            Some(own)
+        };
         Some(match event {
             Event::RrcState { ue, state } => Event::RrcState { ue: own(ue)?, state },
             Event::RrcMessage { ue, id, from_ue, octets } => Event::RrcMessage { ue: own(ue)?, id, from_ue, octets },
@@ -44,8 +51,9 @@ impl Cu {
             }
             Event::CellChanged { .. } => event,
             Event::Breakpoint { procedure, breakpoint, ue, wants } => {
+                let ue = own(ue)?;
                 let procedure = ProcedureId(self.own_number(du, procedure.0));
-                Event::Breakpoint { procedure, breakpoint, ue: own(ue)?, wants }
+                Event::Breakpoint { procedure, breakpoint, ue, wants }
             }
         })
     }
@@ -112,7 +120,6 @@ impl RcSource for Cu {
     fn next_event(&mut self, now: Time) -> Option<Event> {
         for du in 0..self.cells.len() {
             while let Some(event) = self.cells[du].next_event(now) {
-                self.update_stays();
                 if let Some(own) = self.own_event(du, event) {
                     return Some(own);
                 }

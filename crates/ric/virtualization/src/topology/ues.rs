@@ -8,13 +8,10 @@ use ferric::e2::NodeId;
 use ferric::e2::topology::{Ue, UeName};
 use per::{IntoOwned, List};
 
+use crate::ues::mandatory_name;
+
 /// The maximum number of UEs of a CU; further ones belong to no base station.
 const MAX_UES: usize = 65_536;
-
-/// The mandatory name in a UE ID.
-fn key(ue_id: &UeId<'_>) -> Option<UeName> {
-    UeName::all_of(ue_id).first().copied()
-}
 
 /// Whether a UE is at a part of a gNB, as far as the part has reported it: a DU that it has left may not have said so yet, but has another
 /// gNB-CU UE F1AP ID for it than the CU-CP.
@@ -60,12 +57,12 @@ impl SharedCu {
 
     /// The base station of a UE.
     pub fn owner(&self, ue_id: &UeId<'_>) -> Option<usize> {
-        self.station_of(&self.ues.get(&key(ue_id)?)?.notification.cell)
+        self.station_of(&self.ues.get(&mandatory_name(ue_id)?)?.notification.cell)
     }
 
     /// The UE ID, as the CU-CP reports it, of a UE of a base station; optional parts may be missing.
     pub fn find(&self, station: usize, ue_id: &UeId<'_>) -> Option<&UeId<'static>> {
-        let known = &self.ues.get(&key(ue_id)?)?.notification;
+        let known = &self.ues.get(&mandatory_name(ue_id)?)?.notification;
         (self.station_of(&known.cell) == Some(station)).then_some(&known.ue_id)
     }
 
@@ -83,7 +80,7 @@ impl SharedCu {
     }
 
     fn notified(&mut self, event: &Notification<'_>) {
-        let Some(id) = key(&event.ue_id) else { return };
+        let Some(id) = mandatory_name(&event.ue_id) else { return };
         let before = self.ues.remove(&id).map(|stay| stay.notification);
         if let Some(before) = &before {
             let rnti = before.rnti.0;
@@ -115,7 +112,7 @@ impl SharedCu {
             if self.station_of(&source) != Some(station) {
                 return None;
             }
-            let rnti = key(&event.ue_id).and_then(|id| self.ues.get(&id)).and_then(|stay| {
+            let rnti = mandatory_name(&event.ue_id).and_then(|id| self.ues.get(&id)).and_then(|stay| {
                 // the report may be read before or after it was recorded
                 let is_recorded = stay.notification.cell == event.cell;
                 if is_recorded { stay.rnti_before } else { Some(stay.notification.rnti.0) }
