@@ -133,7 +133,11 @@ impl SharedCu {
 
 #[cfg(test)]
 mod tests {
-    use e2sm::common::{GnbCuUeF1apId, GnbCuUeF1apIdItem, PlmnIdentity, UeIdGnb};
+    use e2sm::common::{AmfUeNgapId, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, PlmnIdentity, UeIdGnb, UeIdGnbDu};
+    use ferric::e2::topology::RanDatabase;
+    use ferric::e2::{Components, Time};
+    use ferric::e2ap::{GlobalE2NodeId, GnbDuId, GnbId};
+    use per::Bits;
 
     use super::*;
     use crate::testing::{A, ue_id};
@@ -198,26 +202,72 @@ mod tests {
         assert_eq!((cu.owner(&ue_id(5)), cu.owner_of_rnti(70), cu.owner_of_rnti(99)), (Some(1), None, Some(1)));
     }
 
+    /// UE 5, as a CU-CP names it.
+    fn of_cu(f1ap: Option<u32>) -> UeId<'static> {
+        let item = |id| List::from(vec![GnbCuUeF1apIdItem { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(id) }]);
+        let name = UeIdGnb {
+            amf_ue_ngap_id: AmfUeNgapId(5),
+            guami: Guami {
+                plmn_identity: A,
+                amf_region_id: Bits::new(1, 8),
+                amf_set_id: Bits::new(1, 10),
+                amf_pointer: Bits::new(1, 6),
+            },
+            gnb_cu_ue_f1ap_id_list: f1ap.map(item),
+            gnb_cu_cp_ue_e1ap_id_list: None,
+            ran_ueid: None,
+            m_ng_ran_ue_xnap_id: None,
+            global_gnb_id: None,
+            global_ng_ran_node_id: None,
+            cell_rnti: None,
+        };
+        UeId::Gnb(name.into())
+    }
+
     #[test]
     fn ue_has_another_f1ap_id_at_another_du() {
-        let named = |f1ap: u32, of: Event, cell: usize| {
-            let mut event = event(5, 70 + cell as u16, cell, of);
-            let id = GnbCuUeF1apIdItem { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(f1ap) };
-            let UeId::Gnb(name) = &event.ue_id else { panic!("a UE of a CU-CP") };
-            let name = UeIdGnb { gnb_cu_ue_f1ap_id_list: Some(List::from(vec![id])), ..(**name).clone() };
-            event.ue_id = UeId::Gnb(name.into());
-            event
+        let named = |f1ap: u32, of: Event, cell: usize| Notification {
+            ue_id: of_cu(Some(f1ap)),
+            ..event(5, 70 + cell as u16, cell, of)
         };
         let mut cu = cu();
         cu.observe(&report(&[named(1, Event::Attached, 0)]));
         let moved = named(2, Event::HandedOver(Cgi::NrCgi(CELLS[0])), 1);
         cu.observe(&report(std::slice::from_ref(&moved)));
         assert_eq!((cu.present(0).len(), cu.present(1).len()), (0, 1), "it is one UE");
-        assert_eq!((cu.owner(&ue_id(5)), cu.owner(&moved.ue_id)), (Some(1), Some(1)));
-        assert_eq!(cu.find(1, &ue_id(5)), Some(&moved.ue_id));
+        assert_eq!((cu.owner(&of_cu(None)), cu.owner(&moved.ue_id)), (Some(1), Some(1)));
+        assert_eq!((cu.find(0, &of_cu(None)), cu.find(1, &of_cu(None))), (None, Some(&moved.ue_id)));
         assert_eq!(events_of(&cu, 0, &report(&[moved])).len(), 1, "it has left the first base station");
         cu.observe(&report(&[named(2, Event::Detached, 1)]));
-        assert_eq!((cu.owner(&ue_id(5)), cu.owner_of_rnti(71)), (None, None));
+        assert_eq!((cu.owner(&of_cu(None)), cu.owner_of_rnti(71)), (None, None));
+    }
+
+    /// A DU that has not yet said that the UE has left has another F1AP ID for it than the CU-CP.
+    #[test]
+    fn ue_is_at_the_du_that_has_its_f1ap_id() {
+        let (of_cu_cp, dus) = (NodeId(1), [NodeId(2), NodeId(3)]);
+        let mut ran = RanDatabase::new(10);
+        for (node, du) in [(of_cu_cp, None), (dus[0], Some(1)), (dus[1], Some(2))] {
+            let mut id = GlobalE2NodeId::gnb(A, GnbId::new(1, 22));
+            if let GlobalE2NodeId::Gnb(gnb) = &mut id {
+                gnb.gnb_du_id = du.map(GnbDuId);
+            }
+            ran.update_node(node, id, &Components::default());
+        }
+        let mut learn = |node: NodeId, ue_id: UeId<'_>| {
+            let ue = ran.learn_ue_id(Time::default(), node, &ue_id).unwrap();
+            let ue = ran.ue(ue).unwrap();
+            dus.map(|du| is_at(ue, du, of_cu_cp))
+        };
+        let at_du = |f1ap| {
+            let (ran_ueid, cell_rnti) = (None, None);
+            UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(f1ap), ran_ueid, cell_rnti })
+        };
+        learn(of_cu_cp, of_cu(Some(1)));
+        assert_eq!(learn(dus[0], at_du(1)), [true, false]);
+        assert_eq!(learn(of_cu_cp, of_cu(Some(2))), [false, false]);
+        assert_eq!(learn(dus[1], at_du(2)), [false, true]);
+        assert_eq!(learn(of_cu_cp, of_cu(None)), [true, true], "the CU-CP does not tell it");
     }
 
     #[test]
