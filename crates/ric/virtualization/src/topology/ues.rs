@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use e2sm::common::{Cgi, NrCgi, RntiValue, UeId};
 use e2sm::rrc::{Event, IndicationMessage, Notification};
 use ferric::e2::NodeId;
-use ferric::e2::topology::{Ue, UeName};
+use ferric::e2::topology::{Part, Ue, UeName};
 use per::{IntoOwned, List};
 
 use crate::ues::mandatory_name;
@@ -31,6 +31,8 @@ fn is_f1ap(name: &UeName) -> bool {
 pub(super) struct SharedCu {
     /// The base station of each cell.
     pub cells: BTreeMap<NrCgi, usize>,
+    /// The DU of each cell.
+    dus: BTreeMap<NrCgi, Part>,
     /// By the name on NG, which a UE keeps when it moves to another DU: its gNB-CU UE F1AP ID is another one then.
     ues: HashMap<UeName, Stay>,
     /// The cells with a UE of this C-RNTI, which is unique in its cell only.
@@ -52,6 +54,17 @@ impl SharedCu {
         match cell {
             Cgi::NrCgi(cell) => self.cells.get(cell).copied(),
             Cgi::EutraCgi(_) => None,
+        }
+    }
+
+    /// Replaces the cells of a DU of a base station.
+    pub fn set_cells(&mut self, station: usize, du: Part, cells: impl Iterator<Item = NrCgi>) {
+        for (cell, _) in self.dus.extract_if(.., |_, of| *of == du) {
+            self.cells.remove(&cell);
+        }
+        for cell in cells {
+            self.dus.insert(cell, du);
+            self.cells.insert(cell, station);
         }
     }
 
@@ -268,6 +281,17 @@ mod tests {
         assert_eq!(learn(of_cu_cp, of_cu(Some(2))), [false, false]);
         assert_eq!(learn(dus[1], at_du(2)), [false, true]);
         assert_eq!(learn(of_cu_cp, of_cu(None)), [true, true], "the CU-CP does not tell it");
+    }
+
+    #[test]
+    fn cells_are_those_that_the_du_declares_now() {
+        let mut cu = SharedCu::default();
+        let station_of = |cu: &SharedCu| CELLS.map(|cell| cu.station_of(&Cgi::NrCgi(cell)));
+        cu.set_cells(0, Part::Du(1), [CELLS[0]].into_iter());
+        cu.set_cells(1, Part::Du(2), [CELLS[1]].into_iter());
+        assert_eq!(station_of(&cu), [Some(0), Some(1), None]);
+        cu.set_cells(1, Part::Du(2), [CELLS[2]].into_iter());
+        assert_eq!(station_of(&cu), [Some(0), None, Some(1)]);
     }
 
     #[test]
