@@ -167,10 +167,11 @@ impl Cu {
             MeasuredObject::Ues(ues) => Some(ues),
             MeasuredObject::Cell => None,
         };
-        let of_cells = self.cells.iter().zip(since).enumerate();
+        let of_cells = self.cells.iter().zip(since);
         let parts: Vec<(&Node, &CounterSnapshot, Option<Vec<Ue>>)> = match ues {
-            None => of_cells.map(|(_, (node, since))| (node, since, None)).collect(),
+            None => of_cells.map(|(node, since)| (node, since, None)).collect(),
             Some(ues) => of_cells
+                .enumerate()
                 .map(|(du, (node, since))| (node, since, Some(self.stays_at(du, ues))))
                 .filter(|(_, _, ues)| ues.as_ref().is_some_and(|ues| !ues.is_empty()))
                 .collect(),

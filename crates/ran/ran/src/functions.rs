@@ -64,6 +64,10 @@ pub fn of_node(
     clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
 ) -> Vec<Box<dyn RanFunction>> {
     let part = (node.borrow().node_type, node.borrow().profile);
+    #[cfg_attr(
+        not(any(feature = "control", feature = "llc", feature = "hw", feature = "statistics", feature = "tc")),
+        expect(unused_mut)
+    )]
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     #[cfg(feature = "control")]
     functions.extend(control(node, part, config, clock));
@@ -102,6 +106,10 @@ pub fn of_cu(
     clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
 ) -> Vec<Box<dyn RanFunction>> {
     let part = (cu.borrow().node_type(), cu.borrow().profile());
+    #[cfg_attr(
+        not(any(feature = "control", feature = "hw", feature = "statistics", feature = "tc")),
+        expect(unused_mut)
+    )]
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     #[cfg(feature = "control")]
     functions.extend(control(cu, part, config, clock));
