@@ -59,9 +59,14 @@ impl SharedCu {
 
     /// Replaces the cells of a DU of a base station.
     pub fn set_cells(&mut self, station: usize, du: Part, cells: impl Iterator<Item = NrCgi>) {
-        for (cell, _) in self.dus.extract_if(.., |_, of| *of == du) {
-            self.cells.remove(&cell);
-        }
+        let Self { cells: stations, dus, .. } = self;
+        dus.retain(|cell, of| {
+            let stays = *of != du;
+            if !stays {
+                stations.remove(cell);
+            }
+            stays
+        });
         for cell in cells {
             self.dus.insert(cell, du);
             self.cells.insert(cell, station);
