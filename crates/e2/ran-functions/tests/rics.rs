@@ -50,7 +50,7 @@ impl KpmSource for Three {
 
     fn value(&self, (): &(), object: MeasuredObject<'_>, _offer: usize, _label: &MeasurementLabel) -> Value {
         match object {
-            MeasuredObject::Cell => Value::Integer(6),
+            MeasuredObject::Cell | MeasuredObject::OneCell(_) => Value::Integer(6),
             MeasuredObject::Ues(ues) => Value::Integer(ues.iter().map(|ue| ue.0 as u32).sum()),
         }
     }

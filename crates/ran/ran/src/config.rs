@@ -40,7 +40,8 @@ pub struct RanConfig {
     /// Further addresses of the first controller: RICs that share the nodes with it. A node has one of them at a time and goes to the
     /// next one when it is lost. Default: none.
     pub next_rics: Vec<Endpoint>,
-    /// The cells and UEs. Each cell belongs to a gNB, or an eNB for LTE; their ids are 0xe00 and on, in network 001.01.
+    /// The cells and UEs. Each cell belongs to a gNB, or an eNB for LTE; their ids are 0xe00 and on, in network 001.01, that of a CU with
+    /// several cells is that of the first.
     /// Default: one cell with a 32 UEs with mixed traffic.
     pub scenario: Scenario,
     /// What the nodes announce, and how they behave. Default: everything, as specified.
@@ -66,8 +67,8 @@ pub struct RanConfig {
     /// The bounds of the LLC functions.
     #[cfg(feature = "llc")]
     pub llc: LlcConfig,
-    /// Handovers that each node begins in a minute, each of the UE with the weakest signal, to the next node's cell: at most
-    /// 600. A RAN of one node has none. Default: 0.
+    /// Handovers that each cell begins in a minute, each of the UE with the weakest signal, to the next cell: at most 600. A RAN of one
+    /// cell has none. Default: 0.
     pub handovers_per_minute: u16,
     /// The wire form of FlexRIC's models, and the bounds of their functions; their ids are those of the models. Default:
     /// FlexRIC's plain layout.

@@ -6,6 +6,10 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use e2sm::FunctionSummary;
+#[cfg(feature = "statistics")]
+use e2sm::gtp::Tunnel;
+#[cfg(feature = "statistics")]
+use e2sm::pdcp;
 use ferric::agent::RanFunction;
 use ferric::e2::Function;
 use ferric::e2ap::RanFunctionId;
@@ -13,31 +17,33 @@ use ran_functions::Announcement;
 #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
 use ran_functions::PeriodicConfig;
 #[cfg(feature = "control")]
-use ran_functions::association::AssociationFunction;
+use ran_functions::association::{AssociationFunction, UeDirectory};
 #[cfg(feature = "control")]
-use ran_functions::ccc::{CccConfig, CccFunction};
+use ran_functions::ccc::{CccConfig, CccFunction, CccSource};
 #[cfg(feature = "hw")]
 use ran_functions::hw::HwFunction;
-use ran_functions::kpm::{KpmConfig, KpmFunction};
+use ran_functions::kpm::{KpmConfig, KpmFunction, KpmSource};
 #[cfg(feature = "llc")]
 use ran_functions::llc::LlcFunction;
 #[cfg(feature = "control")]
-use ran_functions::ni::{NiConfig, NiFunction};
+use ran_functions::ni::{NiConfig, NiFunction, NiSource};
 #[cfg(feature = "control")]
-use ran_functions::rc::{RcConfig, RcFunction};
+use ran_functions::rc::{RcConfig, RcFunction, RcSource};
 #[cfg(feature = "control")]
-use ran_functions::rrc::{RrcConfig, RrcFunction};
+use ran_functions::rrc::{RrcConfig, RrcFunction, RrcSource};
 #[cfg(feature = "control")]
 use ran_functions::slice::{SliceConfig, SliceFunction};
 #[cfg(feature = "statistics")]
-use ran_functions::statistics::{GtpFunction, MacFunction, PdcpFunction, RlcFunction};
+use ran_functions::statistics::{GtpFunction, MacFunction, PdcpFunction, RlcFunction, StatisticsSource};
 #[cfg(feature = "tc")]
-use ran_functions::tc::TcFunction;
+use ran_functions::tc::{TcFunction, TcSource};
 
+use crate::NodeProfile;
 use crate::RanConfig;
 use crate::clocked::ClockedFunction;
+use crate::cu::Cu;
 use crate::node::Node;
-#[cfg(feature = "control")]
+#[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
 use crate::node_type::NodeType;
 #[cfg(feature = "control")]
 use crate::profile::CccProfile;
@@ -57,11 +63,14 @@ pub fn of_node(
     config: &RanConfig,
     clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
 ) -> Vec<Box<dyn RanFunction>> {
-    let profile = node.borrow().profile;
-    let kpm = kpm(&profile.kpm, config);
+    let part = (node.borrow().node_type, node.borrow().profile);
+    #[cfg_attr(
+        not(any(feature = "control", feature = "llc", feature = "hw", feature = "statistics", feature = "tc")),
+        expect(unused_mut)
+    )]
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     #[cfg(feature = "control")]
-    functions.extend(control(node, config, clock));
+    functions.extend(control(node, part, config, clock));
     #[cfg(feature = "llc")]
     if node.borrow().has_lower_layers() {
         let llc = LlcFunction::new(Rc::clone(node), config.llc.clone());
@@ -69,10 +78,63 @@ pub fn of_node(
     }
     #[cfg(feature = "hw")]
     functions.push(Box::new(HwFunction::with_wire(config.wire)));
-    #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
-    functions.extend(flexric(node, &config.periodic, clock));
+    #[cfg(feature = "statistics")]
+    if part.0.has_mac() {
+        let periodic = periodic(config);
+        let mac = PeriodicConfig { accepts_controls: part.1.accepts_unknown, ..periodic.clone() };
+        functions.push(Box::new(MacFunction::new(Rc::clone(node), mac).with_wall_clock(clock.clone())));
+        functions.push(Box::new(RlcFunction::new(Rc::clone(node), periodic).with_wall_clock(clock.clone())));
+    }
+    #[cfg(feature = "statistics")]
+    functions.extend(statistics_of_pdcp(node, part.0, config, clock));
+    #[cfg(feature = "control")]
+    if part.0.has_mac() {
+        let config = SliceConfig { periodic: periodic(config), ..SliceConfig::default() };
+        functions.push(Box::new(SliceFunction::new(Rc::clone(node), config).with_wall_clock(clock.clone())));
+    }
+    #[cfg(feature = "tc")]
+    functions.extend(traffic_control(node, part.0, config, clock));
+    #[cfg(feature = "control")]
+    functions.extend(notifications(node, part.0, clock));
+    announced(node, part.1, functions, config, clock)
+}
+
+/// The RAN functions of a CU-CP or CU-UP of several DUs, as [`of_node`].
+pub fn of_cu(
+    cu: &Rc<RefCell<Cu>>,
+    config: &RanConfig,
+    clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
+) -> Vec<Box<dyn RanFunction>> {
+    let part = (cu.borrow().node_type(), cu.borrow().profile());
+    #[cfg_attr(
+        not(any(feature = "control", feature = "hw", feature = "statistics", feature = "tc")),
+        expect(unused_mut)
+    )]
+    let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
+    #[cfg(feature = "control")]
+    functions.extend(control(cu, part, config, clock));
+    #[cfg(feature = "hw")]
+    functions.push(Box::new(HwFunction::with_wire(config.wire)));
+    #[cfg(feature = "statistics")]
+    functions.extend(statistics_of_pdcp(cu, part.0, config, clock));
+    #[cfg(feature = "tc")]
+    functions.extend(traffic_control(cu, part.0, config, clock));
+    #[cfg(feature = "control")]
+    functions.extend(notifications(cu, part.0, clock));
+    announced(cu, part.1, functions, config, clock)
+}
+
+/// Those of the functions that a profile announces, and KPM first.
+fn announced<N: KpmSource + 'static>(
+    node: &Rc<RefCell<N>>,
+    profile: &NodeProfile,
+    mut functions: Vec<Box<dyn RanFunction>>,
+    config: &RanConfig,
+    clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
+) -> Vec<Box<dyn RanFunction>> {
     functions.retain(|function| profile.functions.is_none_or(|announced| announced.contains(&function.id().0)));
-    functions.insert(0, Box::new(KpmFunction::new(Rc::clone(node), kpm).with_wall_clock(clock.clone())));
+    let kpm = KpmFunction::new(Rc::clone(node), kpm(&profile.kpm, config));
+    functions.insert(0, Box::new(kpm.with_wall_clock(clock.clone())));
     let pace = config.pace();
     if pace.is_real_time() {
         return functions;
@@ -134,12 +196,12 @@ fn kpm(profile: &KpmProfile, config: &RanConfig) -> KpmConfig {
 }
 
 #[cfg(feature = "control")]
-fn control(
-    node: &Rc<RefCell<Node>>,
+fn control<N: CccSource + NiSource + RcSource + UeDirectory + 'static>(
+    node: &Rc<RefCell<N>>,
+    (node_type, profile): (NodeType, &NodeProfile),
     config: &RanConfig,
     clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
 ) -> Vec<Box<dyn RanFunction>> {
-    let (node_type, profile) = (node.borrow().node_type, node.borrow().profile);
     let node = || Rc::clone(node);
     let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
     // all structures of E2SM-CCC 8.8 are those of NR, and the ones here belong to a gNB's CU-CP and DU
@@ -171,41 +233,48 @@ fn control(
     functions
 }
 
-/// FlexRIC's models, and RRC notifications.
+/// The bounds of FlexRIC's models, whose ids are their own.
 #[cfg(any(feature = "control", feature = "statistics", feature = "tc"))]
-fn flexric(
-    node: &Rc<RefCell<Node>>,
-    config: &PeriodicConfig,
+fn periodic(config: &RanConfig) -> PeriodicConfig {
+    PeriodicConfig { function_id: None, ..config.periodic.clone() }
+}
+
+#[cfg(feature = "statistics")]
+fn statistics_of_pdcp<N>(
+    node: &Rc<RefCell<N>>,
+    node_type: NodeType,
+    config: &RanConfig,
     clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
-) -> Vec<Box<dyn RanFunction>> {
-    let node_type = node.borrow().node_type;
-    let (node, config) = (|| Rc::clone(node), || PeriodicConfig { function_id: None, ..config.clone() });
-    let mut functions: Vec<Box<dyn RanFunction>> = Vec::new();
-    #[cfg(feature = "statistics")]
-    {
-        if node_type.has_mac() {
-            let accepts_controls = node().borrow().profile.accepts_unknown;
-            let mac = MacFunction::new(node(), PeriodicConfig { accepts_controls, ..config() });
-            functions.push(Box::new(mac.with_wall_clock(clock.clone())));
-            functions.push(Box::new(RlcFunction::new(node(), config()).with_wall_clock(clock.clone())));
-        }
-        if node_type.has_pdcp() {
-            functions.push(Box::new(PdcpFunction::new(node(), config()).with_wall_clock(clock.clone())));
-            functions.push(Box::new(GtpFunction::new(node(), config()).with_wall_clock(clock.clone())));
-        }
+) -> Vec<Box<dyn RanFunction>>
+where
+    N: StatisticsSource<pdcp::BearerStats> + StatisticsSource<Tunnel> + 'static,
+{
+    if !node_type.has_pdcp() {
+        return Vec::new();
     }
-    #[cfg(feature = "control")]
-    if node_type.has_mac() {
-        let config = SliceConfig { periodic: config(), ..SliceConfig::default() };
-        functions.push(Box::new(SliceFunction::new(node(), config).with_wall_clock(clock.clone())));
-    }
-    #[cfg(feature = "tc")]
-    if node_type.has_pdcp() {
-        functions.push(Box::new(TcFunction::new(node(), config()).with_wall_clock(clock.clone())));
-    }
-    #[cfg(feature = "control")]
-    if node_type.has_rrc() {
-        functions.push(Box::new(RrcFunction::new(node(), RrcConfig::default()).with_wall_clock(clock.clone())));
-    }
-    functions
+    vec![
+        Box::new(PdcpFunction::new(Rc::clone(node), periodic(config)).with_wall_clock(clock.clone())),
+        Box::new(GtpFunction::new(Rc::clone(node), periodic(config)).with_wall_clock(clock.clone())),
+    ]
+}
+
+#[cfg(feature = "tc")]
+fn traffic_control<N: TcSource + 'static>(
+    node: &Rc<RefCell<N>>,
+    node_type: NodeType,
+    config: &RanConfig,
+    clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
+) -> Option<Box<dyn RanFunction>> {
+    let function = || TcFunction::new(Rc::clone(node), periodic(config)).with_wall_clock(clock.clone());
+    node_type.has_pdcp().then(|| Box::new(function()) as Box<dyn RanFunction>)
+}
+
+#[cfg(feature = "control")]
+fn notifications<N: RrcSource + 'static>(
+    node: &Rc<RefCell<N>>,
+    node_type: NodeType,
+    clock: &(impl Fn() -> SystemTime + Clone + Send + 'static),
+) -> Option<Box<dyn RanFunction>> {
+    let function = || RrcFunction::new(Rc::clone(node), RrcConfig::default()).with_wall_clock(clock.clone());
+    node_type.has_rrc().then(|| Box::new(function()) as Box<dyn RanFunction>)
 }

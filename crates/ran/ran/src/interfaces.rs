@@ -22,6 +22,7 @@ use per::{Bits, PrintableString};
 use radio::phy::{Duplex, Grid};
 
 use crate::band::Spectrum;
+use crate::gnb_cells::GnbCell;
 use crate::node::{GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, Node, guami, selected_network, selected_slice};
 use crate::node_type::{ENB_ID_BITS, NodeType, ONLY, gummei};
 use crate::scenario::Scenario;
@@ -47,9 +48,14 @@ pub fn enb_id(id: u32) -> GlobalEnbId {
     GlobalEnbId { plmn_identity: plmn(), enb_id: EnbId::MacroEnbId(Bits::new(id.into(), ENB_ID_BITS)) }
 }
 
-/// The identity of the only cell of a gNB.
-pub fn nr_cgi(gnb: u32) -> NrCgi {
-    NrCgi::new(plmn(), u64::from(gnb) << (NR_CELL_BITS - GNB_ID_BITS) | 1)
+/// The identity of a cell of a gNB, by its number in the gNB.
+fn nr_cgi(gnb: u32, local: u16) -> NrCgi {
+    NrCgi::new(plmn(), u64::from(gnb) << (NR_CELL_BITS - GNB_ID_BITS) | u64::from(local))
+}
+
+/// The name of the DU of a cell.
+pub fn du_name(gnb: u32, place: GnbCell) -> String {
+    if place.has_siblings() { format!("gnb-{gnb:x}-du-{}", place.local) } else { format!("gnb-{gnb:x}-du") }
 }
 
 /// The octets of an encoded message.
@@ -81,14 +87,21 @@ pub fn served_plmns(scenario: &Scenario) -> Vec<ServedPlmn> {
 }
 
 impl Node {
+    /// The identity of its cell in a gNB.
+    #[cfg(feature = "control")]
+    pub(crate) fn nr_cgi(&self) -> NrCgi {
+        nr_cgi(self.gnb, self.mobility.place().local)
+    }
+
     /// The interfaces that the node declares.
     pub fn components(&self) -> Vec<E2NodeComponentConfigAdditionItem<'static>> {
         let plmns = &*self.networks();
+        let place = self.mobility.place();
         let f1 = || {
-            let id = E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(ONLY) });
+            let id = E2NodeComponentId::F1(E2NodeComponentInterfaceF1 { gnb_du_id: GnbDuId(place.local.into()) });
             let cell = self.cell();
             // without a band for the carrier, the messages are left out
-            let messages = f1_setup(self.gnb, NrPci(self.nr_pci()), plmns, cell.grid()).unwrap_or_default();
+            let messages = f1_setup(self.gnb, place, NrPci(self.nr_pci()), plmns, cell.grid()).unwrap_or_default();
             component(E2NodeComponentInterfaceType::F1, id, messages)
         };
         let e1 = || {
@@ -177,7 +190,7 @@ fn e1_setup(gnb: u32, plmns: &[ServedPlmn]) -> [Vec<u8>; 2] {
 }
 
 /// An F1 SETUP REQUEST of a DU with one cell, and the RESPONSE that activates the cell; `None` for a carrier outside all bands.
-fn f1_setup(gnb: u32, nr_pci: NrPci, plmns: &[ServedPlmn], grid: &Grid) -> Option<[Vec<u8>; 2]> {
+fn f1_setup(gnb: u32, place: GnbCell, nr_pci: NrPci, plmns: &[ServedPlmn], grid: &Grid) -> Option<[Vec<u8>; 2]> {
     let carrier = grid.carrier();
     let spectrum = Spectrum::of(carrier)?;
     let bandwidth = TransmissionBandwidth::new(15 << carrier.numerology, grid.prbs())?;
@@ -186,12 +199,12 @@ fn f1_setup(gnb: u32, nr_pci: NrPci, plmns: &[ServedPlmn], grid: &Grid) -> Optio
         Duplex::Fdd => NrMode::Fdd { uplink: at(spectrum.uplink_arfcn), downlink: at(spectrum.downlink_arfcn) },
         Duplex::Tdd { .. } | Duplex::LteTdd { .. } => NrMode::Tdd(at(spectrum.downlink_arfcn)),
     };
-    let nr_cgi = nr_cgi(gnb);
+    let nr_cgi = nr_cgi(gnb, place.local);
     let cell = ServedCell { nr_cgi, nr_pci, tac: TAC, served_plmns: &first_plmns(plmns), mode };
     let request = F1SetupRequest {
         transaction_id: 0,
-        gnb_du_id: GnbDuId(ONLY),
-        gnb_du_name: &format!("gnb-{gnb:x}-du"),
+        gnb_du_id: GnbDuId(place.local.into()),
+        gnb_du_name: &du_name(gnb, place),
         served_cells: &[cell],
     };
     let gnb_cu_name = &*format!("gnb-{gnb:x}-cu");
@@ -239,7 +252,8 @@ mod tests {
         assert_eq!(digits(s1_setup(GNB, &plmns())), vectors!["s1ap-s1-setup-request", "s1ap-s1-setup-response"]);
         assert_eq!(digits(e1_setup(GNB, &plmns())), vectors!["e1ap-setup-request", "e1ap-setup-response"]);
         let nr_pci = NrPci((GNB % 1008) as u16);
-        let f1 = |carrier: Carrier| f1_setup(GNB, nr_pci, &plmns(), &carrier.check().unwrap()).map(digits);
+        let place = GnbCell { first: 5, local: 1, count: 1 };
+        let f1 = |carrier: Carrier| f1_setup(GNB, place, nr_pci, &plmns(), &carrier.check().unwrap()).map(digits);
         let tdd = vectors!["f1ap-f1-setup-request-tdd", "f1ap-f1-setup-response"];
         assert_eq!(f1(Carrier::default()).unwrap(), tdd);
         let fdd = Carrier {

@@ -1,6 +1,6 @@
 //! An emulated RAN: cells, UEs and traffic behind ordinary E2 agents.
 //!
-//! A [`Scenario`] describes base stations of NR or LTE with one cell each, whole or split into CU-CP, CU-UP and DU, their
+//! A [`Scenario`] describes base stations of NR or LTE with one cell each, whole or split into CU-CP, CU-UP and DUs, their
 //! UEs, the UEs' channels and their traffic. The model of [`radio`] simulates it slot by slot, and the RAN functions of each
 //! node report its state and change it:
 //!
@@ -51,7 +51,10 @@ mod config;
 #[cfg(feature = "control")]
 mod control;
 mod counters;
+mod cu;
+mod e2_node;
 mod functions;
+mod gnb_cells;
 #[cfg(all(test, feature = "all"))]
 mod hostile_controls;
 mod interfaces;
@@ -86,6 +89,7 @@ use ferric::{StopHandle, link};
 use tracing::warn;
 
 pub use config::{Error, RanConfig};
+use e2_node::E2Node;
 #[cfg(feature = "live")]
 use live::Live;
 #[cfg(feature = "live")]
@@ -93,7 +97,6 @@ pub use live::{LiveConfig, LiveCounts};
 pub use measured::Measured;
 #[cfg(feature = "live")]
 pub use netns::{Core, Namespace, Namespaces};
-use node::Node;
 pub use node_type::NodeType;
 use pace::Pace;
 pub use positions::Positions;
@@ -120,7 +123,7 @@ const SLOW_RIC: Duration = Duration::from_secs(5);
 pub struct Ran {
     agents: AgentLoop,
     simulation: Rc<RefCell<RanSimulation>>,
-    nodes: Vec<(NodeHandle, Rc<RefCell<Node>>)>,
+    nodes: Vec<(NodeHandle, E2Node)>,
     is_always_on: bool,
     pace: Pace,
     /// Whether the model waits for a RIC.
@@ -175,35 +178,32 @@ impl Ran {
         let mut nodes = Vec::new();
         // the service models of each type of node, for the log
         let mut models: Vec<(NodeType, String)> = Vec::new();
-        for number in 0..config.scenario.cells.len() as u16 {
-            // bounded by the scenario
-            for node_type in config.nodes_of(number) {
-                let node = Rc::new(RefCell::new(Node::new(&config, number, node_type, Rc::clone(&simulation))));
-                let id = node.borrow().id();
-                let components = node.borrow().components();
-                let setup_order = config.profile.setup_order.to_vec();
-                let functions = functions::of_node(&node, &config, &time_of_day);
-                let models = match models.iter().find(|(of, _)| *of == node_type) {
-                    Some((_, models)) => models,
-                    None => {
-                        models.push((node_type, functions::models(&functions)));
-                        &models[models.len() - 1].1
-                    }
-                };
-                let ues = config.scenario.ues.iter().filter(|ue| ue.cell == usize::from(number)).count();
-                let about = format!("{}; {models}", node.borrow().about(ues));
-                let node_config = NodeConfig { components, setup_order, about, ..NodeConfig::new(id) };
-                let functions = match &stepping {
-                    Some(Stepping { clock, .. }) => clock.wrap(functions),
-                    None => functions,
-                };
-                let handle = agents.add_node(node_config, functions);
-                for (at, ric) in config.rics.iter().enumerate() {
-                    let next = config.next_rics.iter().filter(|_| at == 0);
-                    agents.add_redundant_controller(handle, [ric].into_iter().chain(next).cloned().collect());
+        for (number, node) in E2Node::all(&config, &simulation) {
+            let node_type = node.node_type();
+            let functions = node.functions(&config, &time_of_day);
+            let models = match models.iter().find(|(of, _)| *of == node_type) {
+                Some((_, models)) => models,
+                None => {
+                    models.push((node_type, functions::models(&functions)));
+                    &models[models.len() - 1].1
                 }
-                nodes.push((handle, node));
+            };
+            let has_ue = |cell: usize| node.has_cell(number, cell, &simulation.borrow());
+            let ues = config.scenario.ues.iter().filter(|ue| has_ue(ue.cell)).count();
+            let about = format!("{}; {models}", node.about(ues));
+            let setup_order = config.profile.setup_order.to_vec();
+            let components = node.components();
+            let node_config = NodeConfig { components, setup_order, about, ..NodeConfig::new(node.id()) };
+            let functions = match &stepping {
+                Some(Stepping { clock, .. }) => clock.wrap(functions),
+                None => functions,
+            };
+            let handle = agents.add_node(node_config, functions);
+            for (at, ric) in config.rics.iter().enumerate() {
+                let next = config.next_rics.iter().filter(|_| at == 0);
+                agents.add_redundant_controller(handle, [ric].into_iter().chain(next).cloned().collect());
             }
+            nodes.push((handle, node));
         }
         let mut ran = Ran {
             agents,
@@ -329,7 +329,8 @@ impl Ran {
         self.agents.stop_handle()
     }
 
-    /// The number of E2 associations that are set up: nodes times RICs when all are. A split gNB is three nodes.
+    /// The number of E2 associations that are set up: nodes times RICs when all are. A split gNB is three nodes, one more for each further
+    /// DU.
     #[must_use]
     pub fn up(&self) -> usize {
         self.agents.connected_controllers()
@@ -349,7 +350,8 @@ impl Ran {
     /// Where the cells and UEs are.
     #[must_use]
     pub fn positions(&self) -> Positions {
-        Positions::of(&self.network())
+        let simulation = self.simulation.borrow();
+        Positions::of(&simulation.model.network, &simulation.cells)
     }
 
     /// Runs until [`StopHandle::stop`] is called.
@@ -378,8 +380,7 @@ impl Ran {
             return Ok(self.agents.poll(timeout)?);
         }
         let agents_now = self.agents.now();
-        let any =
-            self.is_always_on || self.nodes.iter().any(|(_, node)| was_read(self.pace, agents_now, &node.borrow()));
+        let any = self.is_always_on || self.nodes.iter().any(|(_, node)| was_read(self.pace, agents_now, node));
         let timeout = if any { Some(timeout.map_or(TICK, |timeout| timeout.min(TICK))) } else { timeout };
         self.agents.poll(timeout)?;
         let now = self.agents.now();
@@ -412,19 +413,15 @@ impl Ran {
     }
 
     /// Advances the selected nodes to `now`, and wakes the agents of those that have reports.
-    fn advance_nodes(&mut self, now: Time, is_selected: impl Fn(&Node) -> bool) {
+    fn advance_nodes(&mut self, now: Time, is_selected: impl Fn(&E2Node) -> bool) {
         self.last_tick = now;
         let now = self.pace.model_time(now);
         for (handle, node) in &self.nodes {
-            if !is_selected(&node.borrow()) {
+            if !is_selected(node) {
                 continue;
             }
-            let has_reports = {
-                let mut node = node.borrow_mut();
-                node.advance_unread(now);
-                node.has_pending_reports()
-            };
-            if has_reports {
+            node.advance_unread(now);
+            if node.has_pending_reports() {
                 self.agents.wake(*handle);
             }
         }
@@ -432,6 +429,6 @@ impl Ran {
 }
 
 /// Whether a RAN function has read a node recently.
-fn was_read(pace: Pace, now: Time, node: &Node) -> bool {
+fn was_read(pace: Pace, now: Time, node: &E2Node) -> bool {
     node.last_read() > Time::default() && now - pace.loop_time(node.last_read()) < ADVANCE_AFTER_READ
 }

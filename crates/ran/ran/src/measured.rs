@@ -1,14 +1,11 @@
 //! The KPM measurements of a scenario without E2: the values that reports of its base stations would contain.
 
-use std::rc::Rc;
-
 use e2sm::kpm::MeasurementLabel;
-use ferric::agent::Ue;
 use ferric::e2::Time;
-use ran_functions::kpm::{KpmSource, MeasuredObject};
 
 use crate::RanConfig;
-use crate::node::Node;
+use crate::e2_node::E2Node;
+use crate::node::CounterSnapshot;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::simulation::{RanSimulation, Steps};
 
@@ -16,7 +13,7 @@ use crate::simulation::{RanSimulation, Steps};
 /// controller decides about handovers.
 pub struct Measured {
     /// The E2 nodes, each with its counters at the begin of the step.
-    nodes: Vec<(Node, <Node as KpmSource>::Snapshot)>,
+    nodes: Vec<(E2Node, Vec<CounterSnapshot>)>,
     steps: Steps,
 }
 
@@ -30,10 +27,8 @@ impl Measured {
         let simulation = RanSimulation::new(&config.scenario)?;
         let steps = Steps::default();
         simulation.borrow_mut().set_steps(steps.clone());
-        let of_cell = |number: u16| config.nodes_of(number).map(move |node_type| (number, node_type));
-        let parts = (0..config.scenario.cells.len() as u16).flat_map(of_cell);
-        let nodes = parts.map(|(number, part)| Node::new(&config, number, part, Rc::clone(&simulation)));
-        Ok(Measured { nodes: nodes.map(|node| (node, Default::default())).collect(), steps })
+        let nodes = E2Node::all(&config, &simulation).into_iter();
+        Ok(Measured { nodes: nodes.map(|(_, node)| (node, Vec::new())).collect(), steps })
     }
 
     /// Starts a new step, and runs all cells until a time of the model.
@@ -53,15 +48,11 @@ impl Measured {
     #[must_use]
     pub fn value(&self, node: usize, name: &str, ue: Option<usize>) -> Option<f64> {
         let (node, before) = self.nodes.get(node)?;
-        let measurement = node.measurements().iter().position(|measurement| measurement.name == name)?;
-        let mut ues: Vec<Ue> = Vec::new();
-        node.ues(&mut ues);
-        let one = match ue {
-            Some(ue) => Some([*ues.get(ue)?]),
+        let ue = match ue {
+            Some(ue) => Some(*node.ues().get(ue)?),
             None => None,
         };
-        let object = one.as_ref().map_or(MeasuredObject::Cell, |ue| MeasuredObject::Ues(ue));
-        node.value(before, object, measurement, &MeasurementLabel::NO_LABEL).number()
+        node.value(before, ue, name, &MeasurementLabel::NO_LABEL)?.number()
     }
 }
 

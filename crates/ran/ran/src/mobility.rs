@@ -16,7 +16,8 @@ use tracing::{debug, info, warn};
 use crate::RanConfig;
 #[cfg(feature = "control")]
 use crate::control::MobilityEvents;
-use crate::node::{Node, rnti_of, ue_of};
+use crate::gnb_cells::GnbCell;
+use crate::node::{Node, ue_of};
 use crate::scenario::address;
 
 /// A node's part in handovers.
@@ -25,6 +26,8 @@ pub struct Mobility {
     number: u16,
     /// The identities of all cells.
     cells: Rc<[Cgi]>,
+    /// The places of all cells in their base stations.
+    places: Rc<[GnbCell]>,
     /// The period of the handovers that the configuration orders, and the time of the next one.
     period: Option<(Duration, radio::Time)>,
     /// UEs that the cell had no place for, as of the last warning.
@@ -37,12 +40,13 @@ pub struct Mobility {
 }
 
 impl Mobility {
-    pub fn new(number: u16, config: &RanConfig, cells: Rc<[Cgi]>) -> Self {
+    pub fn new(number: u16, config: &RanConfig, cells: Rc<[Cgi]>, places: Rc<[GnbCell]>) -> Self {
         let per_minute = u32::from(config.handovers_per_minute);
         let period = Duration::from_secs(60).checked_div(per_minute).filter(|_| cells.len() > 1);
         Mobility {
             number,
             cells,
+            places,
             period: period.map(|period| (period, radio::Time::START + period)),
             turned_away: 0,
             handover_reasons: BTreeMap::new(),
@@ -60,6 +64,21 @@ impl Mobility {
     pub fn other_nodes(&self) -> impl Iterator<Item = u16> + use<> {
         let (number, nodes) = (self.number, self.cells.len() as u16); // bounded by the scenario
         (1..nodes).map(move |distance| (number + distance) % nodes)
+    }
+
+    /// The place of its cell in its base station.
+    pub fn place(&self) -> GnbCell {
+        self.places[usize::from(self.number)]
+    }
+
+    /// The number of the base station that has a cell: that of its first cell.
+    pub fn base_station_of(&self, cell: u16) -> u16 {
+        self.places.get(usize::from(cell)).map_or(cell, |place| place.first)
+    }
+
+    /// Whether a cell is one of its own base station.
+    pub fn is_sibling(&self, cell: u16) -> bool {
+        self.base_station_of(cell) == self.place().first
     }
 
     /// The number of a cell of the RAN.
@@ -134,7 +153,11 @@ impl Node {
                         );
                     }
                 }
-                self.report_departure(&stay);
+                // with the CU it stays: its arrival at the other DU is reported
+                let is_moving = matches!(cause, DepartureCause::Handover { to } if self.mobility.is_sibling(to as u16));
+                if !is_moving {
+                    self.report_departure(&stay);
+                }
             }
             NetworkEvent::HandoverTriggered { ue: stay, to } => {
                 let target = self.mobility.cell_of(to as u16);
@@ -149,6 +172,10 @@ impl Node {
                     names = %self.names(&stay),
                     "handover failed (T304 expired before the access to the target): the UE re-establishes its connection"
                 );
+                // a CU has expected it at another DU
+                if self.mobility.is_sibling(to as u16) {
+                    self.report_departure(&stay);
+                }
             }
             NetworkEvent::HandoverPrepared { ue: stay, to, refusal, is_conditional, stayed } => {
                 self.remember_ue(&stay);
@@ -199,7 +226,7 @@ impl Node {
     fn names(&self, stay: &UeEntry) -> UeIdentity {
         let ue = ue_of(stay);
         let mut names = UeName::all_of(&KpmSource::ue_id(self, ue));
-        names.push(UeName::rnti(RntiValue(rnti_of(ue)), &KpmSource::cell(self)));
+        names.push(UeName::rnti(RntiValue(self.rnti_of(ue)), &KpmSource::cell(self)));
         let addresses = vec![address(stay.number as usize)];
         UeIdentity::of(&names, UeContext { addresses, ..UeContext::default() })
     }

@@ -22,14 +22,13 @@ use crate::RanConfig;
 #[cfg(feature = "control")]
 use crate::control::{NodeConfiguration, SliceState, Taps};
 use crate::mobility::Mobility;
-use crate::node_type::NodeType;
+use crate::node_type::{NodeType, UeNumbers};
 use crate::profile::NodeProfile;
 use crate::simulation::{BearerChanges, RanSimulation};
 use crate::traffic_control::TrafficControlWarnings;
 use ap::ServedPlmn;
 use kpm::{GrowthCache, Measurement};
 
-#[cfg(test)]
 pub use kpm::CounterSnapshot;
 
 /// The id of the first gNB, and the number of bits of a gNB id.
@@ -47,6 +46,10 @@ const MAX_FORMER_CONTEXTS: usize = 1024;
 const PLACE_BITS: u32 = 16;
 /// The C-RNTI of the UE at the first place.
 const FIRST_RNTI: u16 = 0x4601;
+/// The distance of the first C-RNTIs of the DUs of a CU, so that those of small cells differ; and how many fit below 0xfff2 (TS 38.321
+/// 7.1).
+const RNTIS_OF_DU: u16 = 1024;
+const RNTI_BLOCKS: u16 = 40;
 
 /// The id that RAN functions use for a UE: its place in the cell, and the number of UEs that had the place before. A place
 /// is reused some time after its UE has left; an id never is.
@@ -59,9 +62,15 @@ pub fn place_of(ue: Ue) -> usize {
     (ue.0 & ((1 << PLACE_BITS) - 1)) as usize
 }
 
-/// The C-RNTI of a UE, by its place: a cell has at most [`radio::MAX_UES_PER_CELL`], and reuses them only after [`radio::INDEX_REUSE_DELAY`].
-pub fn rnti_of(ue: Ue) -> u16 {
-    FIRST_RNTI + place_of(ue) as u16
+/// The C-RNTI of a UE of a cell, by its place: a cell has at most [`radio::MAX_UES_PER_CELL`], and reuses them only after
+/// [`radio::INDEX_REUSE_DELAY`]. `local` is the number of the cell in its base station: the DUs of a CU begin at different ones.
+fn rnti_at(ue: Ue, local: u16) -> u16 {
+    FIRST_RNTI + (local - 1) % RNTI_BLOCKS * RNTIS_OF_DU + place_of(ue) as u16
+}
+
+/// The AMF UE NGAP ID of a UE, by its number in the RAN.
+fn core_id(number: u64) -> u64 {
+    (u64::from(FIRST_GNB) << 16) + number
 }
 
 /// The network that a UE has selected.
@@ -149,13 +158,17 @@ impl UeContext {
 
 impl Node {
     pub fn new(config: &RanConfig, number: u16, node_type: NodeType, simulation: Rc<RefCell<RanSimulation>>) -> Self {
-        let mobility = Mobility::new(number, config, Rc::clone(&simulation.borrow().cells));
+        let mobility = {
+            let simulation = simulation.borrow();
+            Mobility::new(number, config, Rc::clone(&simulation.cells), Rc::clone(&simulation.places))
+        };
         // only nodes of the profile are created
         let profile = config.profile.node(node_type).unwrap_or_else(|| panic!("{node_type:?} has no E2 agent"));
         let (measurements, offers) = kpm::offered(node_type, &profile.kpm);
         #[cfg(any(feature = "control", feature = "tc"))]
         let scenario = &config.scenario.cells[usize::from(number)];
-        let gnb = FIRST_GNB + u32::from(number);
+        let place = mobility.place();
+        let gnb = FIRST_GNB + u32::from(place.first);
         #[cfg_attr(not(feature = "control"), expect(unused_mut))]
         let mut node = Node {
             gnb,
@@ -169,11 +182,11 @@ impl Node {
             last_read: Time::default(),
             bearer_version: 0,
             #[cfg(feature = "control")]
-            configuration: NodeConfiguration::new(gnb, config.all_ccc_attributes),
+            configuration: NodeConfiguration::new(gnb, place, config.all_ccc_attributes),
             #[cfg(feature = "control")]
             slices: SliceState::new(&scenario.slicing),
             #[cfg(feature = "control")]
-            taps: Taps::of_node(number, node_type, &mobility),
+            taps: Taps::of_node(node_type, &mobility),
             traffic_control_warnings: TrafficControlWarnings::default(),
             #[cfg(feature = "tc")]
             traffic_control: crate::traffic_control::from_model(&scenario.radio.tc),
@@ -242,16 +255,36 @@ impl Node {
 
     /// The AMF UE NGAP ID of a UE. It stays the same in handovers.
     pub(crate) fn amf_ue_ngap_id(&self, ue: Ue) -> u64 {
-        // another part of the gNB may have advanced the cell to the arrival of a UE that has no context here yet
-        let number = self.context_or_former(ue).map(|context| context.number).or_else(|| self.number_in_cell(ue));
-        number.map_or(0, |number| (u64::from(FIRST_GNB) << 16) + number)
+        self.number_of(ue).map_or(0, core_id)
     }
 
-    /// The TEIDs of a UE's tunnel: each end numbers its own, the gNB by place, the UPF by UE.
+    /// The number of a UE in the RAN; `None` if it is unknown here.
+    pub(crate) fn number_of(&self, ue: Ue) -> Option<u64> {
+        // another part of the gNB may have advanced the cell to the arrival of a UE that has no context here yet
+        self.context_or_former(ue).map(|context| context.number).or_else(|| self.number_in_cell(ue))
+    }
+
+    /// The numbers of a UE on NG, E1 and F1.
+    pub(crate) fn ue_numbers(&self, ue: Ue) -> UeNumbers {
+        let place = self.mobility.place();
+        match self.number_of(ue) {
+            Some(number) if place.has_siblings() => UeNumbers::of_number(number, place.local),
+            _ => UeNumbers::of_place(ue),
+        }
+    }
+
+    /// The C-RNTI of a UE.
+    pub(crate) fn rnti_of(&self, ue: Ue) -> u16 {
+        rnti_at(ue, self.mobility.place().local)
+    }
+
+    /// The TEIDs of a UE's tunnel: each end numbers its own, the gNB by place, the UPF by UE. So does the CU-UP of several DUs, among which
+    /// the UE keeps its tunnel.
     #[cfg(any(feature = "control", feature = "statistics"))]
     pub(crate) fn teids(&self, ue: Ue) -> (u32, u32) {
         let number = self.context_or_former(ue).map_or(0, |context| context.number as u32);
-        (self.gnb << 16 | place_of(ue) as u32, 1 + number)
+        let own = if self.mobility.place().has_siblings() { 1 + number } else { self.gnb << 16 | place_of(ue) as u32 };
+        (own, 1 + number)
     }
 
     /// The number of a UE of the cell in the scenario.
@@ -265,7 +298,7 @@ impl Node {
 
     /// The node's identity.
     pub fn id(&self) -> GlobalE2NodeId {
-        self.node_type.id(self.gnb)
+        self.node_type.id(self.gnb, self.mobility.place().local)
     }
 
     /// The time of the last read by a RAN function.

@@ -6,18 +6,22 @@ use e2sm::common::{
     AmfUeNgapId, Cgi, EutraCgi, GnbCuCpUeE1apId, GnbCuCpUeE1apIdItem, GnbCuUeF1apId, GnbCuUeF1apIdItem, Gummei,
     MmeUeS1apId, NrCgi, PlmnIdentity, RanUeId, UeId, UeIdEnb, UeIdGnb, UeIdGnbCuUp, UeIdGnbDu,
 };
+use ferric::agent::Ue;
 use ferric::e2ap::{EnbId, GlobalE2NodeEnbId, GlobalE2NodeId, GlobalEnbId, GnbCuUpId, GnbDuId, GnbId};
 use per::{Bits, List, Single};
 use radio::phy::Rat;
 
+use crate::gnb_cells::GnbCell;
 use crate::node::{FIRST_GNB, GNB_ID_BITS, MCC, MNC, NR_CELL_BITS, guami};
 use crate::scenario::CellScenario;
 
 /// Bits of an E-UTRAN cell identity, and of the eNB's in it (TS 36.413 9.2.1.38).
 const EUTRA_CELL_BITS: u8 = 28;
 pub const ENB_ID_BITS: u8 = 20;
-/// The id of the only DU and the only CU-UP of a split gNB.
+/// The id of the only CU-UP of a split gNB.
 pub const ONLY: i64 = 1;
+/// Bits of a UE's number in the RAN, of which there are at most [`MAX_UES`](crate::scenario::MAX_UES).
+const UE_NUMBER_BITS: u32 = 20;
 
 /// The type of an E2 node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +63,8 @@ impl NodeType {
         matches!(self, NodeType::Gnb | NodeType::Du | NodeType::Enb)
     }
 
-    /// The node's identity.
-    pub(crate) fn id(self, number: u32) -> GlobalE2NodeId {
+    /// The node's identity; `du` is the id of its DU.
+    pub(crate) fn id(self, number: u32, du: u16) -> GlobalE2NodeId {
         if self == NodeType::Enb {
             let enb_id = EnbId::MacroEnbId(Bits::new(number.into(), ENB_ID_BITS));
             return GlobalE2NodeId::Enb(GlobalE2NodeEnbId {
@@ -70,16 +74,16 @@ impl NodeType {
         let mut id = GlobalE2NodeId::gnb(plmn(), GnbId::new(number, GNB_ID_BITS));
         if let GlobalE2NodeId::Gnb(gnb) = &mut id {
             gnb.gnb_cu_up_id = (self == NodeType::CuUp).then_some(GnbCuUpId(ONLY));
-            gnb.gnb_du_id = (self == NodeType::Du).then_some(GnbDuId(ONLY));
+            gnb.gnb_du_id = (self == NodeType::Du).then_some(GnbDuId(du.into()));
         }
         id
     }
 
-    /// The UE id in this node: `number` is the id at the core, which stays the same in handovers; `here` is the id within the
-    /// gNB, which is reused only after 65,536 other UEs had the same place (TS 38.473 9.3.1.4: 32 bits).
-    pub(crate) fn ue_id(self, number: u64, here: u64, has_ran_ue_id: bool) -> UeId<'static> {
+    /// The UE id in this node: `number` is the id at the core, which stays the same in handovers; `here` are the ids within the
+    /// gNB.
+    pub(crate) fn ue_id(self, number: u64, here: UeNumbers, has_ran_ue_id: bool) -> UeId<'static> {
         let ran_ueid = has_ran_ue_id.then_some(RanUeId(number.to_be_bytes()));
-        let (f1ap, e1ap) = (GnbCuUeF1apId(here as u32), GnbCuCpUeE1apId(here as u32));
+        let (f1ap, e1ap) = (GnbCuUeF1apId(here.at_du), GnbCuCpUeE1apId(here.at_cu));
         match self {
             NodeType::Gnb | NodeType::CuCp => {
                 let is_split = self == NodeType::CuCp;
@@ -111,6 +115,28 @@ impl NodeType {
     }
 }
 
+/// The numbers of a UE within its base station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UeNumbers {
+    /// On NG and E1. The UE keeps it when it moves to another DU of the CU (TS 38.401 8.2.1).
+    pub at_cu: u32,
+    /// On F1: each context of a UE at a DU has an id of its own (TS 38.473 9.3.1.4).
+    pub at_du: u32,
+}
+
+impl UeNumbers {
+    /// Those of a UE of a base station with one cell: its place, which is reused only after 65,536 other UEs had it.
+    pub fn of_place(ue: Ue) -> Self {
+        UeNumbers { at_cu: ue.0 as u32, at_du: ue.0 as u32 }
+    }
+
+    /// Those of a UE at a DU of several: its number in the RAN, which has 20 bits, at F1 with that of the DU.
+    pub fn of_number(number: u64, du: u16) -> Self {
+        let at_cu = number as u32;
+        UeNumbers { at_cu, at_du: u32::from(du) << UE_NUMBER_BITS | at_cu }
+    }
+}
+
 /// The MME of all eNBs.
 pub fn gummei() -> Gummei {
     Gummei { plmn_identity: plmn(), mme_group_id: [0, 1], mme_code: [1] }
@@ -120,13 +146,13 @@ fn plmn() -> PlmnIdentity {
     PlmnIdentity::from_codes(MCC, MNC, 2)
 }
 
-/// The identity of a scenario's cell.
-pub fn cell_of(number: u16, rat: Rat) -> Cgi {
-    let node = u64::from(FIRST_GNB + u32::from(number));
+/// The identity of a scenario's cell, by its place in its base station.
+pub fn cell_at(place: GnbCell, rat: Rat) -> Cgi {
+    let node = u64::from(FIRST_GNB + u32::from(place.first));
     match rat {
         Rat::Nr => Cgi::NrCgi(NrCgi {
             plmn_identity: plmn(),
-            nr_cell_identity: Bits::new(node << (NR_CELL_BITS - GNB_ID_BITS) | 1, NR_CELL_BITS),
+            nr_cell_identity: Bits::new(node << (NR_CELL_BITS - GNB_ID_BITS) | u64::from(place.local), NR_CELL_BITS),
         }),
         Rat::Lte => Cgi::EutraCgi(EutraCgi {
             plmn_identity: plmn(),

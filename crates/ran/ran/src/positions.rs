@@ -7,8 +7,6 @@ use radio::{Network, UeState};
 
 use e2sm::common::Cgi;
 
-use crate::node_type::cell_of;
-
 /// The positions of cells and UEs at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Positions {
@@ -19,14 +17,14 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Reads them. It is empty where channels do not depend on positions.
-    pub(crate) fn of(network: &Network) -> Self {
+    /// Reads them, with the identities of the cells. It is empty where channels do not depend on positions.
+    pub(crate) fn of(network: &Network, cells: &[Cgi]) -> Self {
         let mut positions = Positions::default();
         for (ue, state) in network.ue_states() {
             let Some(geometry) = ue.channel().geometry() else { continue };
             if positions.cells.is_empty() {
-                let sites = geometry.sites().iter().enumerate().take(network.cells());
-                positions.cells = sites.map(|(cell, site)| (name_of(cell, network), site.position)).collect();
+                let sites = cells.iter().zip(geometry.sites());
+                positions.cells = sites.map(|(cell, site)| (name_of(cell), site.position)).collect();
             }
             if matches!(state, UeState::Connected { .. } | UeState::InTransit { .. }) {
                 positions.ues.push((ue.address(), geometry.position()));
@@ -37,9 +35,8 @@ impl Positions {
 }
 
 /// The identity of a cell in nine hexadecimal digits.
-fn name_of(cell: usize, network: &Network) -> String {
-    // a scenario has at most 4096 cells
-    let identity = match cell_of(cell as u16, network.cell(cell).config().carrier.rat) {
+fn name_of(cell: &Cgi) -> String {
+    let identity = match cell {
         Cgi::NrCgi(cell) => cell.nr_cell_identity.value,
         Cgi::EutraCgi(cell) => cell.eutra_cell_identity.value,
     };

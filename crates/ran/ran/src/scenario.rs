@@ -19,8 +19,8 @@ use std::time::Duration;
 #[cfg(feature = "control")]
 use e2sm::slice::SliceConfiguration;
 use radio::phy::{
-    Carrier, CarrierError, Channel, Deployment, Direction, Fixed, GeometryError, McsTable, Motion, Position, Trace,
-    Track, UeRadio,
+    Carrier, CarrierError, Channel, Deployment, Direction, Fixed, GeometryError, McsTable, Motion, Position, Rat,
+    Trace, Track, UeRadio,
 };
 use radio::traffic::{Flow, FlowSpecification, Kind, OutOfRange, UserMix};
 use radio::{
@@ -29,6 +29,7 @@ use radio::{
     tc,
 };
 
+use crate::gnb_cells::gnb_cells;
 use crate::node::{MCC, MNC};
 use crate::profile::Profile;
 
@@ -44,6 +45,8 @@ pub const MAX_CELLS: usize = 4096;
 pub const MAX_UES: usize = 500_000;
 /// The most threads of the model.
 pub const MAX_THREADS: usize = 256;
+/// The most DUs of a CU: the setup request of the CU-CP, which has the F1 setup of each, stays below the 32 kB that controllers receive.
+pub const MAX_DUS: usize = 64;
 /// The address of all servers.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 /// The address of the first UE.
@@ -59,7 +62,7 @@ pub(crate) fn address(number: usize) -> Ipv4Addr {
 pub struct Scenario {
     /// The seed of all random numbers. Default: 1.
     pub seed: u64,
-    /// The cells. Each is one of a base station of its own, unless it names another one.
+    /// The cells. Each is one of a base station of its own, unless it names another one, or a CU.
     pub cells: Vec<CellScenario>,
     /// What the sites of the cells have in common.
     pub deployment: DeploymentScenario,
@@ -119,6 +122,9 @@ pub struct CellScenario {
     pub site: SiteScenario,
     /// Whether its CU-CP, CU-UP and DU are separate E2 nodes (NR only). Default: one gNB.
     pub is_split: bool,
+    /// The name of the CU-CP and CU-UP of a split cell, if these have several DUs: cells with the same name are of one gNB, each of them
+    /// with a DU of its own (TS 38.401 6.1). Default: none.
+    pub cu: Option<String>,
     /// Whether it is locked at the start. Default: no.
     pub is_locked: bool,
     /// The initial slices. Default: none.
@@ -411,6 +417,7 @@ impl Scenario {
         network.set_measurement(self.measurement.clone());
         network.set_carrier_aggregation(self.carrier_aggregation);
         self.base_stations()?.into_iter().for_each(|cells| network.join_cells(cells));
+        self.check_cus()?;
         for (at, cell) in self.cells.iter().enumerate() {
             network.cell_mut(at).set_locked(cell.is_locked);
         }
@@ -445,6 +452,31 @@ impl Scenario {
             }
         }
         Ok(base_stations)
+    }
+
+    /// Checks the cells that share a CU.
+    fn check_cus(&self) -> Result<(), ScenarioError> {
+        let places = gnb_cells(self);
+        for (number, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.cu.is_some()) {
+            let refuse = |why| Err(ScenarioError::Cu(number, why));
+            let first = &self.cells[usize::from(places[number].first)];
+            if cell.radio.carrier.rat == Rat::Lte {
+                return refuse("only NR cells have a CU");
+            }
+            if !cell.is_split {
+                return refuse("a cell that is not split has no CU: set `split`");
+            }
+            if cell.base_station.is_some() {
+                return refuse("carriers of several DUs cannot be aggregated: omit `base_station`, or `cu`");
+            }
+            if usize::from(places[number].local) > MAX_DUS {
+                return refuse("a CU has at most 64 DUs");
+            }
+            if cell.radio.tc != first.radio.tc {
+                return refuse("traffic control is that of the CU-UP: it must be the same in all of its cells");
+            }
+        }
+        Ok(())
     }
 
     /// The first UE that has no place in its cell, if no UE is handed over.
@@ -519,6 +551,8 @@ pub enum ScenarioError {
     Speed,
     /// A cell cannot be one of the base station that it names; why.
     BaseStation(usize, &'static str),
+    /// A cell cannot be one of the CU that it names; why.
+    Cu(usize, &'static str),
     /// The carrier of a cell is invalid.
     Carrier(usize, CarrierError),
     /// The uplink power control of a cell is invalid.
@@ -547,6 +581,7 @@ impl fmt::Display for ScenarioError {
             ScenarioError::Timeline => f.write_str("timeline is not in the order of time"),
             ScenarioError::Speed => f.write_str("speed is out of range 0.001 to 1000"),
             ScenarioError::BaseStation(cell, why) => write!(f, "base station of cell {cell}: {why}"),
+            ScenarioError::Cu(cell, why) => write!(f, "CU of cell {cell}: {why}"),
             ScenarioError::Carrier(cell, error) => write!(f, "cell {cell}: {error}"),
             ScenarioError::PowerControl(cell, error) => write!(f, "power control of cell {cell}: {error}"),
             ScenarioError::Power(cell, error) => write!(f, "power model of cell {cell}: {error}"),

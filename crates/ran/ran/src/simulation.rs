@@ -23,8 +23,9 @@ use radio::HandoverError;
 use radio::phy::Rat;
 use tracing::warn;
 
+use crate::gnb_cells::{GnbCell, gnb_cells};
 use crate::node::FIRST_GNB;
-use crate::node_type::cell_of;
+use crate::node_type::cell_at;
 use crate::scenario::{Model, Scenario, ScenarioError};
 use ap::ServedPlmn;
 use real_time_factor::RealTimeFactor;
@@ -132,6 +133,8 @@ pub struct RanSimulation {
     pub model: Model,
     /// The identities of the cells.
     pub cells: Rc<[Cgi]>,
+    /// The places of the cells in their base stations.
+    pub places: Rc<[GnbCell]>,
     /// The physical cell identities.
     pub pcis: Vec<u16>,
     /// The networks and slices that all cells serve.
@@ -167,14 +170,16 @@ impl RanSimulation {
     pub fn new(scenario: &Scenario) -> Result<Rc<RefCell<RanSimulation>>, ScenarioError> {
         let model = Model::new(scenario)?;
         let cells = model.network.cells();
+        let places = gnb_cells(scenario);
         Ok(Rc::new(RefCell::new(RanSimulation {
             model,
             cells: scenario
                 .cells
                 .iter()
-                .zip(0..)
-                .map(|(cell, number)| cell_of(number, cell.radio.carrier.rat))
+                .zip(&places)
+                .map(|(cell, place)| cell_at(*place, cell.radio.carrier.rat))
                 .collect(),
+            places: places.into(),
             pcis: (0..cells).map(|cell| first_pci(cell, scenario.cells[cell].radio.carrier.rat)).collect(),
             networks: crate::interfaces::served_plmns(scenario).into(),
             bearers: BearerChanges::default(),

@@ -14,7 +14,7 @@ use radio::{Cell, LinkCounts};
 use ran_functions::kpm::KpmSource;
 use ran_functions::statistics::StatisticsSource;
 
-use crate::node::{Node, rnti_of};
+use crate::node::Node;
 
 /// The number of frames after which the frame number wraps (TS 38.211 4.3.1).
 const FRAMES: u64 = 1024;
@@ -71,7 +71,7 @@ impl StatisticsSource<UeStats> for Node {
                 ul_harq: harq_rounds(ul_counts),
                 dl_harq_rounds: rounds,
                 ul_harq_rounds: rounds,
-                rnti: rnti_of(ue).into(),
+                rnti: self.rnti_of(ue).into(),
                 dl_aggr_prbs: prbs(Direction::Downlink, dl_counts.elements),
                 ul_aggr_prbs: prbs(Direction::Uplink, ul_counts.elements),
                 dl_aggr_sdus: wrapped(dl_rlc.sent_pdus),
@@ -159,7 +159,7 @@ impl StatisticsSource<rlc::BearerStats> for Node {
                     rx_sdu_octets: received_octets,
                     rx_sdu_dropped_packets: wrapped(received.lost_packets),
                     rx_sdu_dropped_octets: wrapped(received.lost_octets),
-                    rnti: rnti_of(ue).into(),
+                    rnti: self.rnti_of(ue).into(),
                     mode: match dl.config().mode {
                         radio::rlc::Mode::Acknowledged => rlc::Mode::AM,
                         radio::rlc::Mode::Unacknowledged => rlc::Mode::UM,
@@ -197,7 +197,7 @@ impl StatisticsSource<pdcp::BearerStats> for Node {
                     tx_sdu_octets: wrapped(sdu(sent.in_octets, sent.in_packets)),
                     rx_sdu_packets: wrapped(received.delivered_packets),
                     rx_sdu_octets: wrapped(sdu(received.delivered_octets, received.delivered_packets)),
-                    rnti: rnti_of(ue).into(),
+                    rnti: self.rnti_of(ue).into(),
                     rb_id: bearer.id(),
                     ..pdcp::BearerStats::default()
                 }
@@ -221,7 +221,7 @@ impl StatisticsSource<Tunnel> for Node {
         }
         let (teid_gnb, teid_upf) = self.teids(ue);
         let qfi = self.context(ue).map_or(0, |context| context.qfi);
-        out.push(Tunnel { rnti: rnti_of(ue).into(), teid_gnb, qfi, teid_upf });
+        out.push(Tunnel { rnti: self.rnti_of(ue).into(), teid_gnb, qfi, teid_upf });
     }
 }
 

@@ -10,17 +10,15 @@ use std::time::Duration;
 
 use e2sm::common::SNssai;
 use e2sm::kpm::MeasurementLabel;
-use ferric::agent::{
-    ControlFailure, ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Ue, Views,
-};
+use ferric::agent::{ControlFailure, ControllerId, FunctionContext, FunctionTransport, RanFunction, RequestKey, Views};
 use ferric::e2::{AgentMisuse, ControlRequest, Function, Time};
 use ferric::e2ap::{Cause, CauseRicRequest, GlobalRicId, RanFunctionId, RicActionId, RicRequestId};
 use radio::Network;
-use ran_functions::kpm::{KpmSource, MeasuredObject};
 
 pub(crate) use clock::StepClock;
 
-use crate::node::{Node, place_of};
+use crate::e2_node::E2Node;
+use crate::node::CounterSnapshot;
 use crate::simulation::{RanSimulation, Steps};
 use crate::{Error, NodeType, RanConfig, functions};
 
@@ -61,11 +59,11 @@ pub struct Stepped {
 /// An E2 node of a [`Stepped`] RAN.
 struct SteppedNode {
     cell: u16,
-    node: Rc<RefCell<Node>>,
+    node: E2Node,
     functions: Vec<Box<dyn RanFunction>>,
     views: Views,
     /// The counters at the beginning of the last step.
-    before: <Node as KpmSource>::Snapshot,
+    before: Vec<CounterSnapshot>,
 }
 
 impl Stepped {
@@ -86,18 +84,9 @@ impl Stepped {
         simulation.borrow_mut().set_steps(steps.clone());
         let time_of_day = functions::clock(&config, Some(&steps));
         let mut nodes = Vec::new();
-        for cell in 0..config.scenario.cells.len() as u16 {
-            for node_type in config.nodes_of(cell) {
-                let node = Rc::new(RefCell::new(Node::new(&config, cell, node_type, Rc::clone(&simulation))));
-                let functions = clock.wrap(functions::of_node(&node, &config, &time_of_day));
-                nodes.push(SteppedNode {
-                    cell,
-                    node,
-                    functions,
-                    views: Views::with_first(CALLER),
-                    before: Default::default(),
-                });
-            }
+        for (cell, node) in E2Node::all(&config, &simulation) {
+            let functions = clock.wrap(node.functions(&config, &time_of_day));
+            nodes.push(SteppedNode { cell, node, functions, views: Views::with_first(CALLER), before: Vec::new() });
         }
         let mut ran = Stepped { config, simulation, clock, steps, nodes };
         ran.simulation.borrow_mut().model.network.set_automatic_handover(true);
@@ -132,7 +121,7 @@ impl Stepped {
             self.steps.allow_until(radio::Time::from_nanos(next.as_nanos()));
             self.clock.set(next);
             for SteppedNode { node, functions, views, .. } in &mut self.nodes {
-                KpmSource::advance(&mut *node.borrow_mut(), next);
+                node.advance(next);
                 // without subscriptions, what is due is what nodes decide themselves: handovers about which no controller decides
                 for function in functions.iter_mut().filter(|function| function.next_report().is_some()) {
                     function.report(next, &mut FunctionContext::new(views, &mut NoReports));
@@ -143,7 +132,7 @@ impl Stepped {
 
     fn take_snapshots(&mut self) {
         for SteppedNode { node, before, .. } in &mut self.nodes {
-            node.borrow().take_snapshot(before);
+            node.take_snapshot(before);
         }
     }
 
@@ -159,10 +148,10 @@ impl Stepped {
         Ref::map(self.simulation.borrow(), |simulation| &simulation.model.network)
     }
 
-    /// The E2 nodes: the cell of each, and which part of the base station it is. Other methods take the index.
+    /// The E2 nodes: the cell of each, of a CU the first one, and which part of the base station it is. Other methods take the index.
     #[must_use]
     pub fn nodes(&self) -> Vec<(usize, NodeType)> {
-        self.nodes.iter().map(|node| (node.cell.into(), node.node.borrow().node_type)).collect()
+        self.nodes.iter().map(|node| (node.cell.into(), node.node.node_type())).collect()
     }
 
     /// The RAN functions of a node, as its E2 setup request announces them.
@@ -194,24 +183,18 @@ impl Stepped {
 
     fn value(&self, node: usize, ue: Option<u64>, label: &MeasurementLabel, name: &str) -> Option<f64> {
         let SteppedNode { node, before, .. } = self.nodes.get(node)?;
-        let node = node.borrow();
-        let measurement = node.measurements().iter().position(|offer| offer.name == name)?;
-        if !node.supports_label(measurement, label) {
-            return None;
-        }
         let ue = match ue {
-            Some(number) => [ue_of(&node, number)?],
-            None => return node.value(before, MeasuredObject::Cell, measurement, label).number(),
+            Some(number) => Some(node.find_ue(number)?),
+            None => None,
         };
-        node.value(before, MeasuredObject::Ues(&ue), measurement, label).number()
+        node.value(before, ue, name, label)?.number()
     }
 
     /// The E2SM identity of a UE at a node, for the header of a control.
     #[must_use]
     pub fn ue_id(&self, node: usize, ue: u64) -> Option<e2sm::common::UeId<'static>> {
-        let node = self.nodes.get(node)?.node.borrow();
-        let ue = ue_of(&node, ue)?;
-        Some(KpmSource::ue_id(&*node, ue))
+        let node = &self.nodes.get(node)?.node;
+        Some(node.ue_id(node.find_ue(ue)?))
     }
 
     /// Sends a RIC control to a RAN function of a node: RC, CCC, slices, traffic control or another. Returns the control outcome
@@ -241,14 +224,6 @@ impl Stepped {
 pub(crate) fn end_of_part(now: Time) -> Time {
     let part = PART.as_nanos() as u64;
     Time::from_nanos((now.as_nanos() / part + 1) * part)
-}
-
-/// The UE with this number, if it is in the cell of a node.
-fn ue_of(node: &Node, number: u64) -> Option<Ue> {
-    let cell = node.cell();
-    let mut ues = Vec::new();
-    KpmSource::ues(node, &mut ues);
-    ues.into_iter().find(|ue| cell.ue_entry(place_of(*ue)).number == number)
 }
 
 /// There are no subscriptions: measurements are read.

@@ -38,7 +38,8 @@ pub fn node() -> Node {
 
 /// The cell of an NR node.
 pub fn cell_of(number: u16) -> e2sm::common::Cgi {
-    crate::node_type::cell_of(number, radio::phy::Rat::Nr)
+    let place = crate::gnb_cells::GnbCell { first: number, local: 1, count: 1 };
+    crate::node_type::cell_at(place, radio::phy::Rat::Nr)
 }
 
 /// The octets of the setup request that a node sends.

@@ -45,12 +45,17 @@ impl Ue {
     }
 }
 
+/// The name that each UE ID of its kind has.
+fn mandatory_name(id: &UeId<'_>) -> Option<UeName> {
+    UeName::all_of(id).first().copied()
+}
+
 /// The UEs of a node that RRC reports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ues {
     by_rnti: BTreeMap<u16, Ue>,
-    /// Their C-RNTIs, by the identity that they keep across cells.
-    rntis: HashMap<UeId<'static>, u16>,
+    /// Their C-RNTIs, by the name that they keep across cells: a UE has another gNB-CU UE F1AP ID at another DU.
+    rntis: HashMap<UeName, u16>,
     /// The number of omitted UEs.
     pub omitted: u64,
 }
@@ -76,20 +81,20 @@ impl Ues {
             self.omitted += 1;
             return;
         }
-        self.rntis.insert(ue.id.clone(), rnti);
+        self.rntis.extend(mandatory_name(&ue.id).map(|name| (name, rnti)));
         self.by_rnti.insert(rnti, ue);
     }
 
     /// Removes a UE. Returns its C-RNTI, if it was known.
     pub fn leave(&mut self, id: &UeId<'static>) -> Option<u16> {
-        let rnti = self.rntis.remove(id)?;
+        let rnti = self.rntis.remove(&mandatory_name(id)?)?;
         self.by_rnti.remove(&rnti);
         Some(rnti)
     }
 
     fn remove(&mut self, rnti: u16) {
         if let Some(ue) = self.by_rnti.remove(&rnti) {
-            self.rntis.remove(&ue.id);
+            mandatory_name(&ue.id).and_then(|name| self.rntis.remove(&name));
         }
     }
 
@@ -120,7 +125,7 @@ impl Ues {
 
 #[cfg(test)]
 mod tests {
-    use e2sm::common::{EutraCgi, GnbCuUeF1apId, UeIdGnbDu};
+    use e2sm::common::{AmfUeNgapId, EutraCgi, GnbCuUeF1apId, GnbCuUeF1apIdItem, Guami, UeIdGnb, UeIdGnbDu};
     use per::{Bits, List};
 
     use super::*;
@@ -145,7 +150,7 @@ mod tests {
 
     fn names(ues: &Ues) -> Vec<(u16, &UeId<'static>)> {
         assert_eq!(ues.rntis.len(), ues.by_rnti.len());
-        assert!(ues.by_rnti.iter().all(|(rnti, ue)| ues.rntis[&ue.id] == *rnti));
+        assert!(ues.by_rnti.iter().all(|(rnti, ue)| ues.rntis[&mandatory_name(&ue.id).unwrap()] == *rnti));
         ues.iter().map(|(rnti, ue)| (rnti, &ue.id)).collect()
     }
 
@@ -169,6 +174,36 @@ mod tests {
         ues.notified(NODE, &notification(3, 13, Event::Detached));
         ues.notified(NODE, &notification(4, 14, Event::Detached));
         assert_eq!(names(&ues), []);
+    }
+
+    #[test]
+    fn ue_that_has_another_f1ap_id_leaves() {
+        let named = |f1ap: u32, rnti: u16| {
+            let id = GnbCuUeF1apIdItem { gnb_cu_ue_f1ap_id: GnbCuUeF1apId(f1ap) };
+            let name = UeIdGnb {
+                amf_ue_ngap_id: AmfUeNgapId(5),
+                guami: Guami {
+                    plmn_identity: PlmnIdentity([0; 3]),
+                    amf_region_id: Bits::new(1, 8),
+                    amf_set_id: Bits::new(1, 10),
+                    amf_pointer: Bits::new(1, 6),
+                },
+                gnb_cu_ue_f1ap_id_list: Some(List::from(vec![id])),
+                gnb_cu_cp_ue_e1ap_id_list: None,
+                ran_ueid: None,
+                m_ng_ran_ue_xnap_id: None,
+                global_gnb_id: None,
+                global_ng_ran_node_id: None,
+                cell_rnti: None,
+            };
+            Notification { ue_id: UeId::Gnb(name.into()), ..notification(1, rnti, Event::Attached) }
+        };
+        let mut ues = Ues::default();
+        ues.notified(NODE, &named(1, 10));
+        assert_eq!(ues.leave(&named(2, 20).ue_id), Some(10));
+        ues.notified(NODE, &named(2, 20));
+        ues.notified(NODE, &named(3, 30));
+        assert_eq!(names(&ues), [(30, &named(3, 30).ue_id)]);
     }
 
     #[test]

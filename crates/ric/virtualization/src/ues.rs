@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use e2sm::common::{PartialUeId, UeId};
 use e2sm::rrc::{Event, Notification};
+use ferric::e2::topology::UeName;
 use per::IntoOwned;
 
 use crate::sla::Sla;
@@ -35,6 +36,11 @@ impl Owners {
 /// The maximum number of UEs of a base station; the RNTIs of further ones belong to no tenant.
 const MAX_UES: usize = 65_536;
 
+/// The name that each UE ID of its kind has.
+pub(crate) fn mandatory_name(id: &UeId<'_>) -> Option<UeName> {
+    UeName::all_of(id).first().copied()
+}
+
 /// The UEs of a base station.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ues {
@@ -42,8 +48,9 @@ pub(crate) struct Ues {
     owners: Owners,
     /// In different cells, several UEs may have one RNTI.
     by_rnti: BTreeMap<u16, Vec<Ue>>,
-    /// The RNTI of each UE ID.
-    by_id: HashMap<UeId<'static>, u16>,
+    /// The RNTI of each UE, by the name that it keeps when optional parts of its UE ID change: it has another gNB-CU UE F1AP ID at
+    /// another DU.
+    by_id: HashMap<UeName, u16>,
 }
 
 /// A UE.
@@ -73,7 +80,7 @@ impl Ues {
 
     /// The tenant of the UE with exactly this UE ID, as the base station reports it.
     pub fn owner(&self, id: &UeId<'_>) -> Option<usize> {
-        let ues = self.by_rnti.get(self.by_id.get(id)?)?;
+        let ues = self.by_rnti.get(self.by_id.get(&mandatory_name(id)?)?)?;
         ues.iter().find(|ue| ue.notification.ue_id == *id)?.tenant
     }
 
@@ -121,18 +128,19 @@ impl Ues {
     /// Records an event. Returns what has changed, a UE that has left first.
     pub fn notified(&mut self, notification: &Notification<'_>, sla: &Sla) -> Vec<Change> {
         let rnti = notification.rnti.0;
-        let former = self.by_id.get(&notification.ue_id).copied().filter(|former| *former != rnti);
+        let name = mandatory_name(&notification.ue_id);
+        let former = name.and_then(|name| self.by_id.get(&name).copied()).filter(|former| *former != rnti);
         let affected = || former.into_iter().chain([rnti]);
         let before: Vec<_> = affected().map(|rnti| self.owners.get(rnti)).collect();
         // a base station may use the RNTI of a UE again, or give a UE another one, without an event of the former
         for rnti in affected() {
-            self.remove(rnti, |known| known.ue_id == notification.ue_id || known.cell == notification.cell);
+            self.remove(rnti, |known| mandatory_name(&known.ue_id) == name || known.cell == notification.cell);
         }
         if notification.event != Event::Detached {
             let tenant = sla.tenant_of(notification.plmn, &notification.s_nssais);
             let notification = notification.clone().into_owned();
             if self.by_id.len() < MAX_UES {
-                self.by_id.insert(notification.ue_id.clone(), rnti);
+                self.by_id.extend(name.map(|name| (name, rnti)));
                 self.by_rnti.entry(rnti).or_default().push(Ue { tenant, notification });
             } else {
                 self.remove(rnti, |_| true);
@@ -163,8 +171,10 @@ impl Ues {
     fn remove(&mut self, rnti: u16, is_gone: impl Fn(&Notification<'_>) -> bool) {
         let Some(ues) = self.by_rnti.get_mut(&rnti) else { return };
         for gone in ues.extract_if(.., |ue| is_gone(&ue.notification)) {
-            if self.by_id.get(&gone.notification.ue_id) == Some(&rnti) {
-                self.by_id.remove(&gone.notification.ue_id);
+            if let Some(name) = mandatory_name(&gone.notification.ue_id)
+                && self.by_id.get(&name) == Some(&rnti)
+            {
+                self.by_id.remove(&name);
             }
         }
         if ues.is_empty() {

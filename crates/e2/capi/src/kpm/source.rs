@@ -125,7 +125,7 @@ impl KpmSource for Source {
     fn value(&self, since: &Snapshot, object: MeasuredObject<'_>, measurement: usize, _: &MeasurementLabel) -> Value {
         let declared = &self.counters.measurements[measurement];
         let objects: &[Ue] = match object {
-            MeasuredObject::Cell => &[Ue(0)],
+            MeasuredObject::Cell | MeasuredObject::OneCell(_) => &[Ue(0)],
             MeasuredObject::Ues(ues) => ues,
         };
         let value = if declared.kind == FERRIC_KIND_CURRENT {

@@ -46,6 +46,8 @@ pub(super) struct Action<M> {
 /// The objects that an action reports on.
 pub(super) enum Subject {
     Cell,
+    /// One cell of a node with several.
+    OneCell(Cgi),
     /// One UE (style 2).
     Single(Ue),
     /// Several UEs, each by itself (style 5).
@@ -153,7 +155,9 @@ impl<M: Default> Action<M> {
         let (subject, columns, info, granularity_ms) = match definition.formats {
             ActionDefinitionFormats::Format1(format) => {
                 let (columns, info) = check.measurements(&format)?;
-                (Subject::Cell, columns, info, format.granul_period)
+                let cells = source.cells();
+                let named = format.cell_global_id.filter(|cell| cells.len() > 1 && cells.contains(cell));
+                (named.map_or(Subject::Cell, Subject::OneCell), columns, info, format.granul_period)
             }
             ActionDefinitionFormats::Format2(format) => {
                 let (columns, info) = check.measurements(&format.subscript_info)?;
@@ -358,11 +362,17 @@ struct Check<'s, S> {
 }
 
 impl<S: KpmSource> Check<'_, S> {
+    /// Checks the cell that an action names. Actions for UEs are for those of all cells: of a node with several they name none.
+    fn check_cell(&self, named: Option<Cgi>) -> Result<(), Cause> {
+        let Some(named) = named else { return Ok(()) };
+        let cells = self.source.cells();
+        let is_of_cells = self.style == ReportStyle::Node;
+        if cells.contains(&named) && (is_of_cells || cells.len() == 1) { Ok(()) } else { Err(INFORMATION_UNAVAILABLE) }
+    }
+
     /// The columns of measurements without matching conditions.
     fn measurements(&self, format: &ActionDefinitionFormat1<'_>) -> Result<(Vec<Column>, Info), Cause> {
-        if format.cell_global_id.is_some_and(|cell| cell != self.source.cell()) {
-            return Err(INFORMATION_UNAVAILABLE);
-        }
+        self.check_cell(format.cell_global_id)?;
         let mut custom_bins = Vec::new();
         for item in format.dist_meas_bin_range_info.iter().flatten() {
             custom_bins.push((self.measurement(&item.meas_type)?, bins(&item.bin_range_def)?));
@@ -392,9 +402,7 @@ impl<S: KpmSource> Check<'_, S> {
 
     /// The columns of measurements of the UEs that meet matching conditions.
     fn groups(&self, format: ActionDefinitionFormat3<'static>) -> Result<(Vec<Conditions>, Vec<Column>, Info), Cause> {
-        if format.cell_global_id.is_some_and(|cell| cell != self.source.cell()) {
-            return Err(INFORMATION_UNAVAILABLE);
-        }
+        self.check_cell(format.cell_global_id)?;
         check_limit(format.meas_cond_list.len(), MAX_COLUMNS)?;
         check_limit(format.meas_cond_list.iter().map(|item| item.matching_cond.len()).sum(), MAX_CONDITIONS)?;
         let (mut groups, mut columns, mut info) = (Vec::new(), Vec::new(), Vec::new());

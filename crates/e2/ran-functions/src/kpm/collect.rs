@@ -180,7 +180,7 @@ impl<M> Action<M> {
     fn sample<S: KpmSource<Snapshot = M>>(&mut self, source: &S, views: &Views, record: usize) {
         let controller = self.key().controller;
         let Action { subject, columns, collection, snapshot, .. } = self;
-        if !matches!(subject, Subject::Cell | Subject::Container(..)) {
+        if !matches!(subject, Subject::Cell | Subject::OneCell(_) | Subject::Container(..)) {
             collection.ues.clear();
             source.ues(&mut collection.ues);
             if !views.sees_all(controller) {
@@ -188,10 +188,15 @@ impl<M> Action<M> {
             }
         }
         match subject {
-            Subject::Cell => {
+            Subject::Cell | Subject::OneCell(_) => {
+                let object = if let Subject::OneCell(cell) = subject {
+                    MeasuredObject::OneCell(*cell)
+                } else {
+                    MeasuredObject::Cell
+                };
                 single_row(collection);
                 for (at, column) in columns.iter().enumerate() {
-                    collection.set(0, record, at, value(source, snapshot, MeasuredObject::Cell, column));
+                    collection.set(0, record, at, value(source, snapshot, object, column));
                 }
             }
             Subject::Single(ue) => {

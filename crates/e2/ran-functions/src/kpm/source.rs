@@ -32,8 +32,10 @@ pub struct Bin {
 /// The object that a value is measured for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeasuredObject<'a> {
-    /// The cell.
+    /// The cell, or all cells of a node with several.
     Cell,
+    /// One of several cells of the node ([`KpmSource::cells`]).
+    OneCell(Cgi),
     /// One UE or several UEs together; an empty list if no UE meets the matching conditions.
     Ues(&'a [Ue]),
 }
@@ -88,7 +90,7 @@ pub enum MeasuredObject<'a> {
 ///     fn value(&self, since: &u64, object: MeasuredObject<'_>, _: usize, _: &MeasurementLabel) -> Value {
 ///         let dl_octets = match object {
 ///             MeasuredObject::Ues([]) => 0,
-///             MeasuredObject::Cell | MeasuredObject::Ues(_) => self.dl_octets - since,
+///             MeasuredObject::Cell | MeasuredObject::OneCell(_) | MeasuredObject::Ues(_) => self.dl_octets - since,
 ///         };
 ///         Value::Integer((dl_octets * 8 / 1000) as u32) // kbit
 ///     }
@@ -98,8 +100,14 @@ pub trait KpmSource {
     /// The state of the counters at some time. `()` is enough if all values are current values.
     type Snapshot: Default;
 
-    /// The NR or E-UTRA cell global identity.
+    /// The NR or E-UTRA cell global identity; of a node with several cells, that of the first.
     fn cell(&self) -> Cgi;
+
+    /// The cells of the node. A node with several, such as a CU of several DUs, is asked for one of them ([`MeasuredObject::OneCell`]) where
+    /// an action names it. Default: the one of [`KpmSource::cell`].
+    fn cells(&self) -> Vec<Cgi> {
+        vec![self.cell()]
+    }
 
     /// The supported measurements: at least one. They never change.
     fn measurements(&self) -> &[SupportedMeasurement];

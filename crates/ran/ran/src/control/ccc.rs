@@ -22,6 +22,8 @@ use ran_functions::slice::Direction;
 use tracing::info;
 
 use super::slices::QuotaGroups;
+use crate::gnb_cells::GnbCell;
+use crate::interfaces::du_name;
 use crate::node::{GNB_ID_BITS, MCC, MNC, Node};
 use crate::node_type::NodeType;
 use crate::profile::CccProfile;
@@ -53,11 +55,11 @@ struct Policy {
 }
 
 impl NodeConfiguration {
-    pub fn new(gnb: u32, announces_all: bool) -> Self {
+    pub fn new(gnb: u32, place: GnbCell, announces_all: bool) -> Self {
         NodeConfiguration {
             changes: 0,
             cu_name: format!("gnb-{gnb:x}-cu"),
-            du_name: format!("gnb-{gnb:x}-du"),
+            du_name: du_name(gnb, place),
             policies: Vec::new(),
             announces_all,
         }
@@ -287,7 +289,7 @@ impl CccSource for Node {
             }),
             "O-NRCellCU" => {
                 let plmn_info_list = Some(plmn_info_list(&self.networks()));
-                Structure::NrCellCu(NrCellCu { cell_local_id: Some(1), plmn_info_list })
+                Structure::NrCellCu(NrCellCu { cell_local_id: Some(self.mobility.place().local), plmn_info_list })
             }
             "O-NRCellDU" => {
                 let cell = self.cell();
@@ -302,7 +304,7 @@ impl CccSource for Node {
                     ..Bwp::default()
                 };
                 Structure::NrCellDu(NrCellDu {
-                    cell_local_id: Some(1),
+                    cell_local_id: Some(self.mobility.place().local),
                     operational_state: Some(OperationalState::Enabled),
                     administrative_state: Some(administrative_state(state)),
                     cell_state: Some(if cell.is_on_air() { CellState::Active } else { CellState::Idle }),

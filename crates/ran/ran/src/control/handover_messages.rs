@@ -23,29 +23,30 @@ use ran_functions::rc::Event;
 
 use super::ni::{gnb, xnap_id};
 use super::sessions::{SESSION, UPF};
-use crate::interfaces::{encoded, nr_cgi};
+use crate::interfaces::encoded;
 use crate::node::{Node, guami, ue_of};
 use crate::node_type::NodeType;
 use crate::simulation::Answer;
 
 impl Node {
-    /// The Xn interface to a neighbour, its number and its cell; `None` if there is none.
+    /// The Xn interface to the gNB of a cell, the number and the identity of the cell; `None` if there is none.
     fn xn_to(&self, to: usize) -> Option<(usize, u16, NrCgi)> {
-        let neighbour = u16::try_from(to).ok()?;
-        let Cgi::NrCgi(cell) = self.mobility.cell_of(neighbour) else { return None };
-        Some((self.taps.to_neighbour(neighbour)?, neighbour, cell))
+        let number = u16::try_from(to).ok()?;
+        let Cgi::NrCgi(cell) = self.mobility.cell_of(number) else { return None };
+        Some((self.interface_to(number)?, number, cell))
     }
 
     /// Reports a message on Xn by E2SM-RC.
     fn report_on_xn(
         &mut self,
         stay: &UeEntry,
-        neighbour: u16,
+        cell: u16,
         (procedure, message_type): (u8, InterfaceMessageType),
         is_incoming: bool,
         octets: Vec<u8>,
     ) {
-        let interface = InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(neighbour) });
+        let interface =
+            InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(self.mobility.base_station_of(cell)) });
         let id = InterfaceMessageId { interface_procedure_id: procedure.into(), message_type };
         self.mobility.events.report(Event::NiMessage { ue: ue_of(stay), interface, id, is_incoming, octets });
     }
@@ -66,7 +67,7 @@ impl Node {
             return;
         }
         let ue = ue_of(stay);
-        let Some((interface, neighbour, target)) = self.xn_to(to) else { return };
+        let Some((interface, cell, target)) = self.xn_to(to) else { return };
         let Some(context) = self.context_or_former(ue) else { return };
         let (source_id, qfi) = (xnap_id(stay.number), context.qfi);
         let session = HandoverSession {
@@ -78,7 +79,7 @@ impl Node {
         };
         let request = HandoverRequest {
             source_ng_ran_node_ue_xnap_id: source_id,
-            source: (nr_cgi(self.gnb), u16::try_from(stayed.as_secs()).unwrap_or(u16::MAX)),
+            source: (self.nr_cgi(), u16::try_from(stayed.as_secs()).unwrap_or(u16::MAX)),
             target,
             guami: guami(),
             amf_ue_ngap_id: AmfUeNgapId(self.amf_ue_ngap_id(ue) as i64),
@@ -108,9 +109,9 @@ impl Node {
         };
         let request = encoded(request.encode());
         let kind = (PROCEDURE_HANDOVER_PREPARATION, InterfaceMessageType::InitiatingMessage);
-        self.report_on_xn(stay, neighbour, kind, false, request.clone());
-        self.report_on_xn(stay, neighbour, (kind.0, message_type), true, answer.clone());
-        self.tap_to_neighbour(interface, request, Some(ue), None, Some(Answer { ue, octets: answer }));
+        self.report_on_xn(stay, cell, kind, false, request.clone());
+        self.report_on_xn(stay, cell, (kind.0, message_type), true, answer.clone());
+        self.tap_to_neighbour((interface, cell), request, Some(ue), None, Some(Answer { ue, octets: answer }));
     }
 
     /// Sends the message that cancels a handover.
@@ -121,7 +122,7 @@ impl Node {
             }
             return;
         }
-        let Some((interface, neighbour, target)) = self.xn_to(to) else { return };
+        let Some((interface, cell, target)) = self.xn_to(to) else { return };
         let cancel = HandoverCancel {
             source_ng_ran_node_ue_xnap_id: xnap_id(stay.number),
             target_ng_ran_node_ue_xnap_id: xnap_id(stay.number),
@@ -134,8 +135,8 @@ impl Node {
         };
         let octets = encoded(cancel.encode());
         let kind = (PROCEDURE_HANDOVER_CANCEL, InterfaceMessageType::InitiatingMessage);
-        self.report_on_xn(stay, neighbour, kind, false, octets.clone());
-        self.tap_to_neighbour(interface, octets, Some(ue_of(stay)), None, None);
+        self.report_on_xn(stay, cell, kind, false, octets.clone());
+        self.tap_to_neighbour((interface, cell), octets, Some(ue_of(stay)), None, None);
     }
 }
 

@@ -34,7 +34,7 @@ use ran_functions::kpm::KpmSource;
 use ran_functions::ni::{Interface, Message, MessageDecision, MessageDirection, MessageId, NiSource};
 use ran_functions::rc;
 
-use crate::interfaces::{TAC, enb_id, encoded, nr_cgi, plmn};
+use crate::interfaces::{TAC, enb_id, encoded, plmn};
 use crate::mobility::Mobility;
 use crate::node::{FIRST_GNB, GNB_ID_BITS, Node, guami, place_of, ue_of};
 use crate::node_type::{NodeType, gummei};
@@ -51,7 +51,7 @@ const MAX_WAITING: usize = 4096;
 #[derive(Debug, Default)]
 pub struct Taps {
     interfaces: Vec<Interface>,
-    /// The neighbours of the Xn or X2 interfaces, which follow NG or S1 in `interfaces`.
+    /// The first cells of the neighbours of the Xn or X2 interfaces, which follow NG or S1 in `interfaces`.
     neighbours: Vec<u16>,
     /// The next check of RRC states; `None` without a subscription.
     next_poll: Option<Time>,
@@ -72,7 +72,9 @@ pub struct Taps {
 /// What is known of a message at a tap besides what this shows.
 #[derive(Debug, Default)]
 struct Passage {
-    /// The UE by its id at the receiver.
+    /// The cell of the neighbour; `None` for its first one.
+    to_cell: Option<u16>,
+    /// The UE by its id there.
     receiver_ue: Option<Ue>,
     /// What the receiver answers.
     answer: Option<Answer>,
@@ -80,13 +82,15 @@ struct Passage {
 
 impl Taps {
     /// The interfaces of a node: to the AMF or MME, and to its neighbours of the same technology.
-    pub fn of_node(number: u16, node_type: NodeType, mobility: &Mobility) -> Self {
+    pub fn of_node(node_type: NodeType, mobility: &Mobility) -> Self {
         if !node_type.has_rrc() {
             return Taps::default();
         }
         let is_enb = node_type == NodeType::Enb;
         let is_same = |number: &u16| matches!(mobility.cell_of(*number), Cgi::EutraCgi(_)) == is_enb;
-        let neighbours: Vec<u16> = mobility.other_nodes().filter(is_same).take(MAX_NEIGHBOURS).collect();
+        let mut seen = BTreeSet::from([mobility.place().first]);
+        let others = mobility.other_nodes().filter(is_same).map(|cell| mobility.base_station_of(cell));
+        let neighbours: Vec<u16> = others.filter(|first| seen.insert(*first)).take(MAX_NEIGHBOURS).collect();
         let (to_core, to_neighbour) = if is_enb { (NiType::S1, NiType::X2) } else { (NiType::Ng, NiType::Xn) };
         let to = |kind, number| {
             let id = match is_enb {
@@ -95,29 +99,29 @@ impl Taps {
             };
             Interface { kind, id }
         };
-        let core = to(to_core, number);
+        let core = to(to_core, mobility.place().first);
         let others = neighbours.iter().map(|neighbour| to(to_neighbour, *neighbour));
         Taps { interfaces: std::iter::once(core).chain(others).collect(), neighbours, ..Taps::default() }
     }
 
-    /// The Xn or X2 interface to a neighbour.
-    pub(super) fn to_neighbour(&self, neighbour: u16) -> Option<usize> {
+    /// The Xn or X2 interface to a neighbour, by its first cell.
+    fn to_neighbour(&self, neighbour: u16) -> Option<usize> {
         self.neighbours.iter().position(|number| *number == neighbour).map(|at| at + 1)
     }
 
-    /// The neighbour at the other end of an interface.
+    /// The first cell of the neighbour at the other end of an interface.
     fn neighbour(&self, interface: usize) -> Option<u16> {
         self.neighbours.get(interface.checked_sub(1)?).copied()
     }
 }
 
-/// The gNB of node `number`.
+/// The gNB whose first cell has this number.
 pub(super) fn gnb(number: u16) -> GlobalNgRanNodeId {
     let gnb_id = GnbId::new(FIRST_GNB + u32::from(number), GNB_ID_BITS);
     GlobalNgRanNodeId::Gnb(GlobalGnbId { plmn_identity: plmn(), gnb_id })
 }
 
-/// The eNB of node `number`.
+/// The eNB whose first cell has this number.
 pub(super) fn enb(number: u16) -> GlobalEnbId {
     enb_id(FIRST_GNB + u32::from(number))
 }
@@ -137,9 +141,9 @@ impl Node {
         }
         let report = RrcInactiveTransitionReport {
             amf_ue_ngap_id: AmfUeNgapId(core_id as i64),
-            ran_ue_ngap_id: ue.0 as u32,
+            ran_ue_ngap_id: self.ue_numbers(ue).at_cu,
             rrc_state: if is_inactive { RrcState::Inactive } else { RrcState::Connected },
-            nr_cgi: nr_cgi(self.gnb),
+            nr_cgi: self.nr_cgi(),
             tac: TAC,
         };
         encoded(report.encode())
@@ -187,10 +191,15 @@ impl Node {
         self.tap(message, Passage::default());
     }
 
-    /// Takes a message to a neighbour to its tap. `receiver_ue` is the UE by its id there.
+    /// The Xn or X2 interface to the base station of a cell; `None` for a cell of its own, and one without.
+    pub(super) fn interface_to(&self, cell: u16) -> Option<usize> {
+        self.taps.to_neighbour(self.mobility.base_station_of(cell))
+    }
+
+    /// Takes a message to the cell of a neighbour to its tap. `receiver_ue` is the UE by its id there.
     pub(super) fn tap_to_neighbour(
         &mut self,
-        interface: usize,
+        (interface, cell): (usize, u16),
         octets: Vec<u8>,
         ue: Option<Ue>,
         receiver_ue: Option<Ue>,
@@ -199,11 +208,11 @@ impl Node {
         self.taps.last_id += 1;
         let (id, direction) = (MessageId(self.taps.last_id), MessageDirection::Outgoing);
         let message = Message { id, at: self.last_read(), interface, direction, octets, ue };
-        self.tap(message, Passage { receiver_ue, answer });
+        self.tap(message, Passage { to_cell: Some(cell), receiver_ue, answer });
     }
 
     fn tap(&mut self, message: Message, passage: Passage) {
-        if passage.receiver_ue.is_some() || passage.answer.is_some() {
+        if passage.to_cell.is_some() || passage.answer.is_some() {
             self.taps.passages.insert(message.id, passage);
         }
         if self.taps.next_poll.is_some() && self.taps.waiting.len() < MAX_WAITING {
@@ -216,42 +225,43 @@ impl Node {
     /// Delivers a message to its receiver. The node itself reads no incoming messages: it sends the answers that the model has
     /// decided.
     fn deliver(&mut self, message: Message) {
-        let Passage { receiver_ue, answer } = self.taps.passages.remove(&message.id).unwrap_or_default();
+        let Passage { to_cell, receiver_ue, answer } = self.taps.passages.remove(&message.id).unwrap_or_default();
         if message.direction == MessageDirection::Outgoing {
             self.taps.sent += 1;
             if let Some(neighbour) = self.taps.neighbour(message.interface) {
                 let from = self.mobility.number();
                 let message = NeighbourMessage { from, ue: receiver_ue, octets: message.octets, answer };
-                self.send_to_neighbour(neighbour, message);
+                self.send_to_neighbour(to_cell.unwrap_or(neighbour), message);
             }
-        } else if let Some(Answer { ue, octets }) = answer {
-            self.tap_to_neighbour(message.interface, octets, None, Some(ue), None);
+        } else if let Some((Answer { ue, octets }, cell)) = answer.zip(to_cell) {
+            self.tap_to_neighbour((message.interface, cell), octets, None, Some(ue), None);
         }
     }
 
     /// Sends a UE CONTEXT RELEASE to the neighbour that handed over a UE.
     pub fn release_source_context(&mut self, source: u16, source_ue: Ue, stay: &UeEntry) {
         let ue = ue_of(stay);
-        let Some(interface) = self.taps.to_neighbour(source) else { return };
+        let Some(interface) = self.interface_to(source) else { return };
+        let neighbour = self.mobility.base_station_of(source);
         let (id, procedure, octets) = if self.node_type == NodeType::Enb {
-            let id = InterfaceIdentifier::X2(InterfaceIdX2 { node_type: X2NodeType::GlobalEnbId(enb(source)) });
+            let id = InterfaceIdentifier::X2(InterfaceIdX2 { node_type: X2NodeType::GlobalEnbId(enb(neighbour)) });
             (id, x2ap::PROCEDURE_UE_CONTEXT_RELEASE, x2_ue_context_release(source_ue, stay.number))
         } else {
-            let id = InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(source) });
+            let id = InterfaceIdentifier::Xn(InterfaceIdXn { global_ng_ran_id: gnb(neighbour) });
             (id, xnap::PROCEDURE_UE_CONTEXT_RELEASE, xn_ue_context_release(stay.number))
         };
         self.mobility.events.report(message_event(ue, id, procedure, octets.clone()));
-        self.tap_to_neighbour(interface, octets, Some(ue), Some(source_ue), None);
+        self.tap_to_neighbour((interface, source), octets, Some(ue), Some(source_ue), None);
     }
 
     /// Takes a message from a neighbour.
     pub fn receive_from_neighbour(&mut self, message: NeighbourMessage) {
-        let Some(interface) = self.taps.to_neighbour(message.from) else { return };
+        let Some(interface) = self.interface_to(message.from) else { return };
         self.taps.last_id += 1;
         let (id, direction) = (MessageId(self.taps.last_id), MessageDirection::Incoming);
-        let NeighbourMessage { ue, octets, answer, .. } = message;
+        let NeighbourMessage { from, ue, octets, answer } = message;
         let message = Message { id, at: self.last_read(), interface, direction, octets, ue };
-        self.tap(message, Passage { receiver_ue: None, answer });
+        self.tap(message, Passage { to_cell: Some(from), receiver_ue: None, answer });
     }
 }
 

@@ -403,6 +403,8 @@ impl RcSource for Node {
             let bands: Vec<_> = spectrum.bands.iter().map(band).collect();
             let is_tdd = matches!(carrier.duplex, Duplex::Tdd { .. });
             let is_same = self.node_type != NodeType::Enb;
+            // within the gNB there is no Xn
+            let has_xn = is_same && !self.mobility.is_sibling(number);
             Some(NeighborCellItem::Nr(NeighborCellNr {
                 nr_cgi,
                 nr_pci: NrPci(pci),
@@ -413,7 +415,7 @@ impl RcSource for Node {
                     frequency_band_list: List::from(bands),
                     frequency_shift_7p5khz: None,
                 },
-                x2_xn_established: if is_same { Flag::True } else { Flag::False },
+                x2_xn_established: if has_xn { Flag::True } else { Flag::False },
                 ho_validated: if is_same { Flag::True } else { Flag::False },
                 version: 1,
             }))

@@ -8,7 +8,7 @@ use ran_functions::association::{UeDirectory, find_ue};
 use ran_functions::kpm::KpmSource;
 use ran_functions::rrc::RrcSource;
 
-use crate::node::{MCC, MNC, Node, rnti_of};
+use crate::node::{MCC, MNC, Node};
 use crate::scenario::address;
 
 impl RrcSource for Node {
@@ -23,7 +23,7 @@ impl RrcSource for Node {
         Notification {
             event: Event::Present,
             ue_id: KpmSource::ue_id(self, ue),
-            rnti: RntiValue(rnti_of(ue)),
+            rnti: RntiValue(self.rnti_of(ue)),
             cell: KpmSource::cell(self),
             plmn: context.map_or_else(|| PlmnIdentity::from_codes(MCC, MNC, 2), |context| context.plmn),
             s_nssais: context.map(|context| context.slice[0]).into_iter().collect(),

@@ -29,7 +29,7 @@ pub(super) const UPF: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
 impl Node {
     /// Its address on NG and Xn.
     pub(super) fn address(&self) -> Ipv4Addr {
-        let [high, low] = self.mobility.number().to_be_bytes();
+        let [high, low] = self.mobility.place().first.to_be_bytes();
         Ipv4Addr::new(198, 18, high, low)
     }
 
@@ -37,7 +37,7 @@ impl Node {
     fn session_messages(&self, ue: Ue) -> Option<[Vec<u8>; 2]> {
         let context = self.context_or_former(ue)?;
         let (teid_gnb, teid_upf) = self.teids(ue);
-        let (amf_ue_ngap_id, ran_ue_ngap_id) = (AmfUeNgapId(self.amf_ue_ngap_id(ue) as i64), ue.0 as u32);
+        let (amf_ue_ngap_id, ran_ue_ngap_id) = (AmfUeNgapId(self.amf_ue_ngap_id(ue) as i64), self.ue_numbers(ue).at_cu);
         let flow = QosFlow { qfi: context.qfi, five_qi: Some(context.five_qi[0].0), gbr_bps: None };
         let request = PduSessionResourceSetupRequest {
             amf_ue_ngap_id,
@@ -93,7 +93,8 @@ impl Node {
                 }
             };
             let (procedure, _) = request.procedure();
-            let (amf_ue_ngap_id, ran_ue_ngap_id) = (AmfUeNgapId(self.amf_ue_ngap_id(ue) as i64), ue.0 as u32);
+            let (amf_ue_ngap_id, ran_ue_ngap_id) =
+                (AmfUeNgapId(self.amf_ue_ngap_id(ue) as i64), self.ue_numbers(ue).at_cu);
             let message = |change| encoded(SessionChangeMessage { amf_ue_ngap_id, ran_ue_ngap_id, change }.encode());
             self.exchange_on_ng(ue, procedure, [message(request), message(response)]);
         }

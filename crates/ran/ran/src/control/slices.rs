@@ -15,7 +15,7 @@ use radio::{Slicing, Subscription};
 use ran_functions::kpm::KpmSource;
 use ran_functions::slice::{Capacity, Direction, SliceAssociation, SliceSource};
 
-use crate::node::{Node, rnti_of, selected_network, selected_slice};
+use crate::node::{Node, selected_network, selected_slice};
 use crate::scenario::{SliceRule, SlicingScenario};
 
 /// Resource blocks of a group (TS 38.214 table 5.1.2.2.1-1, first configuration).
@@ -265,7 +265,7 @@ impl SliceSource for Node {
     }
 
     fn rnti(&self, ue: Ue) -> u16 {
-        rnti_of(ue)
+        self.rnti_of(ue)
     }
 
     fn slice_association(&self, ue: Ue) -> SliceAssociation {

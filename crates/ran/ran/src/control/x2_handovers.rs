@@ -27,7 +27,7 @@ impl Node {
     fn x2_to(&self, to: usize) -> Option<(usize, u16, EutraCgi)> {
         let neighbour = u16::try_from(to).ok()?;
         let Cgi::EutraCgi(cell) = self.mobility.cell_of(neighbour) else { return None };
-        Some((self.taps.to_neighbour(neighbour)?, neighbour, cell))
+        Some((self.interface_to(neighbour)?, neighbour, cell))
     }
 
     /// Reports a message on X2 by E2SM-RC.
@@ -94,7 +94,7 @@ impl Node {
         let kind = (PROCEDURE_HANDOVER_PREPARATION, InterfaceMessageType::InitiatingMessage);
         self.report_on_x2(stay, neighbour, kind, false, request.clone());
         self.report_on_x2(stay, neighbour, (kind.0, message_type), true, answer.clone());
-        self.tap_to_neighbour(interface, request, Some(ue), None, Some(Answer { ue, octets: answer }));
+        self.tap_to_neighbour((interface, neighbour), request, Some(ue), None, Some(Answer { ue, octets: answer }));
     }
 
     /// Sends the message that cancels a handover.
@@ -111,7 +111,7 @@ impl Node {
         let octets = encoded(cancel.encode());
         let kind = (PROCEDURE_HANDOVER_CANCEL, InterfaceMessageType::InitiatingMessage);
         self.report_on_x2(stay, neighbour, kind, false, octets.clone());
-        self.tap_to_neighbour(interface, octets, Some(ue_of(stay)), None, None);
+        self.tap_to_neighbour((interface, neighbour), octets, Some(ue_of(stay)), None, None);
     }
 }
 

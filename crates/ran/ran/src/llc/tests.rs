@@ -145,7 +145,8 @@ fn arbitrary_decisions_do_not_stop_the_cell() {
     let mut below = |bound: u64| random.next_u64() % bound;
     ran.step(Duration::from_secs(1));
     let ids: Vec<_> = ran.ues(0).iter().map(|ue| ran.ue_id(0, *ue).unwrap()).collect();
-    let absent = crate::node_type::NodeType::Gnb.ue_id(1, 2, false);
+    let numbers = crate::node_type::UeNumbers { at_cu: 2, at_du: 2 };
+    let absent = crate::node_type::NodeType::Gnb.ue_id(1, numbers, false);
     let (mut accepted, mut refused) = (0, 0);
     for _ in 0..600 {
         if below(8) == 0 {

@@ -12,7 +12,9 @@ use ferric::agent::Ue;
 use ferric::e2::Time;
 use ran_functions::kpm::{Bin, KpmSource, MeasuredObject, SupportedMeasurement};
 
-use super::{Node, ue_of};
+use super::{Node, core_id, ue_of};
+use crate::counters::Counters;
+use crate::node_type::UeNumbers;
 use bins::{CQI_TABLES, CQIS, MCS, MCS_TABLES, RANKS, TENTHS, is_in};
 use measurements::Kpi;
 pub(super) use measurements::{Measurement, offered};
@@ -23,6 +25,50 @@ use values::value;
 impl Node {
     fn kpi(&self, measurement: usize) -> Option<Kpi> {
         self.measurements.get(measurement).map(|measurement| measurement.kpi)
+    }
+
+    /// The value of a measurement over cells of one base station, or over UEs in several of them. Counters are added up; what is not a
+    /// count has no value.
+    pub(crate) fn value_of_cells(
+        parts: &[(&Node, &CounterSnapshot, Option<Vec<Ue>>)],
+        measurement: usize,
+        label: &MeasurementLabel,
+    ) -> Value {
+        let Some((first, since, _)) = parts.first() else { return Value::NoValue };
+        let Some(kpi) = first.kpi(measurement) else { return Value::NoValue };
+        let objects = || parts.iter().map(|(node, since, ues)| (node, since, ues.as_deref()));
+        let object = |ues| match ues {
+            None => MeasuredObject::Cell,
+            Some(ues) => MeasuredObject::Ues(ues),
+        };
+        match kpi {
+            Kpi::Mobility(_) => {
+                let counts = objects().map(|(node, since, ues)| node.value(since, object(ues), measurement, label));
+                let sum = counts.filter_map(|value| value.number()).sum::<f64>();
+                Value::Integer(sum.min(u32::MAX.into()) as u32)
+            }
+            // of the cell where the UE is
+            Kpi::ServingCell(_) | Kpi::StrongestNeighbour(_) if objects().all(|(_, _, ues)| ues.is_some()) => {
+                let mut values = objects().map(|(node, since, ues)| {
+                    let mut ues = ues.unwrap_or_default().to_vec();
+                    ues.retain(|ue| node.place(*ue).is_some());
+                    node.value(since, MeasuredObject::Ues(&ues), measurement, label)
+                });
+                values.find(|value| value.number().is_some()).unwrap_or(Value::NoValue)
+            }
+            Kpi::ServingCell(_) | Kpi::StrongestNeighbour(_) | Kpi::MaxConnected => Value::NoValue,
+            _ => {
+                let mut sum = Counters::default();
+                objects().for_each(|(node, since, ues)| sum += &node.counted(since, object(ues), label));
+                value(kpi, &sum, since, &first.cell())
+            }
+        }
+    }
+
+    /// The UE id of a UE by its number in the RAN, without its context.
+    pub(crate) fn name_of_number(&self, number: u64) -> UeId<'static> {
+        let here = UeNumbers::of_number(number, self.mobility.place().local);
+        self.node_type.ue_id(core_id(number), here, self.profile.has_ran_ue_id)
     }
 
     /// Octets in the downlink RLC buffers of an object.
@@ -54,7 +100,7 @@ impl KpmSource for Node {
     }
 
     fn ue_id(&self, ue: Ue) -> UeId<'static> {
-        self.node_type.ue_id(self.amf_ue_ngap_id(ue), ue.0, self.profile.has_ran_ue_id)
+        self.node_type.ue_id(self.amf_ue_ngap_id(ue), self.ue_numbers(ue), self.profile.has_ran_ue_id)
     }
 
     fn take_snapshot(&self, mark: &mut CounterSnapshot) {
@@ -80,7 +126,9 @@ impl KpmSource for Node {
         {
             // of the cell only: minimum and maximum are not kept by UE
             let extreme = if label.min.is_some() { usage.min() } else { usage.max() };
-            return extreme.filter(|_| object == MeasuredObject::Cell).map_or(Value::NoValue, Value::Integer);
+            return extreme
+                .filter(|_| !matches!(object, MeasuredObject::Ues(_)))
+                .map_or(Value::NoValue, Value::Integer);
         }
         if kpi == Kpi::BufferDl {
             return Value::Integer(self.buffered_octets(object, label));

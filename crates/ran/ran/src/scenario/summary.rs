@@ -148,7 +148,8 @@ impl Scenario {
         #[cfg(not(feature = "control"))]
         let slices = (0, 0);
         let properties = [
-            (cell.is_split, "split into CU-CP, CU-UP and DU".to_owned()),
+            (cell.is_split && cell.cu.is_none(), "split into CU-CP, CU-UP and DU".to_owned()),
+            (cell.cu.is_some(), format!("a DU of CU {}", cell.cu.as_deref().unwrap_or_default())),
             (cell.is_locked, "locked".to_owned()),
             (slices != (0, 0), format!("slices: {} downlink, {} uplink", slices.0, slices.1)),
         ];

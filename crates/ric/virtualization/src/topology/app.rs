@@ -7,6 +7,7 @@ use e2sm::common::UeId;
 use e2sm::rrc::{self, EventTriggerDefinition};
 use e2sm::{Arena, RecordMap};
 use ferric::agent::{Admission, AgentLoopConfig, ControlFailure, RequestKey, SendAgentLoop};
+use ferric::e2::topology::Part;
 use ferric::e2::{
     Action, ControlOutcome, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
     SubscriptionSpec,
@@ -325,18 +326,17 @@ impl TopologyApp {
         act(kpm, ccc, &mut Env { stations, agents, cus, ric })
     }
 
-    /// Reads which cells the DUs of base stations with a shared CU have.
+    /// Reads which cells the DUs of base stations with a shared CU have. Those of a lost DU stay as they were: until it is back they are
+    /// cells of the CU-CP only, which all of its base stations have.
     fn update_cells(&mut self, ric: &IappContext<'_>) {
-        for station in &self.stations {
-            if let Some(cu) = shared_cu(station) {
-                self.cus.entry(cu).or_default().cells.clear();
-            }
-        }
         for (at, station) in self.stations.iter().enumerate() {
             let Some(cu) = shared_cu(station) else { continue };
-            let (Some(shared), Some(topology)) = (self.cus.get_mut(&cu), ric.ran().station_of(cu)) else { continue };
-            let own = topology.cells().filter(|(node, _)| station.parts.values().any(|part| part == node));
-            shared.cells.extend(own.map(|(_, cell)| (cell, at)));
+            let shared = self.cus.entry(cu).or_default();
+            let Some(topology) = ric.ran().station_of(cu) else { continue };
+            for (part, du) in station.parts.iter().filter(|(part, _)| matches!(part, Part::Du(_))) {
+                let own = topology.cells().filter(|(node, _)| node == du).map(|(_, cell)| cell);
+                shared.set_cells(at, *part, own);
+            }
         }
     }
 

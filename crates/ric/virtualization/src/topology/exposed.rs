@@ -7,7 +7,7 @@ use e2sm::Wire;
 use e2sm::rc::{ActionId, Control, ControlAction, ControlTarget};
 use e2sm::rrc::{self, Notification};
 use ferric::agent::{ControlFailure, ControllerId, NodeConfig, NodeHandle, RanFunction, RequestKey, SendAgentLoop};
-use ferric::e2::topology::{Part, RanDatabase, Ue, UeName};
+use ferric::e2::topology::{Part, RanDatabase, UeName};
 use ferric::e2::{ControlRequest, ControllerInstance, Function, Node, NodeId};
 use ferric::e2ap::{CauseRicRequest, RanFunctionId, RicActionId, RicRequestId};
 use per::List;
@@ -19,6 +19,7 @@ use super::file::{ExposedStation, Topology};
 use super::function::PartFunction;
 use super::kpm::KpmParts;
 use super::station::SharedStation;
+use super::ues::is_at;
 use super::view::View;
 use crate::outgoing::Outgoing;
 use crate::rc::{PendingInserts, refusal};
@@ -184,10 +185,8 @@ impl Station {
                     ControlTarget::Ue(ue_id) => UeName::all_of(ue_id),
                     _ => Vec::new(),
                 };
-                // the parts of a gNB share names of UEs
-                let has_reported = |node: NodeId, ue: &Ue| ue.views().iter().any(|view| view.node == node);
                 let knows = |node: NodeId| {
-                    names.iter().filter_map(|name| ran.find_ue(node, name)).any(|ue| has_reported(node, ue))
+                    names.iter().filter_map(|name| ran.find_ue(node, name)).any(|ue| is_at(ue, node, asked.node))
                 };
                 match able.iter().find(|other| knows(other.node)) {
                     Some(of_ue) => Ok(vec![*of_ue]),

@@ -11,12 +11,12 @@ use std::time::Duration;
 use e2sm::common::{Cgi, FiveQi, GnbCuUeF1apId, NrCgi, PlmnIdentity, RicStyleType, SNssai, Sst, True, UeId, UeIdGnbDu};
 use e2sm::kpm::dictionary::Scope as OfferScope;
 use e2sm::kpm::{
-    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat4, ActionDefinitionFormats, EveryUe,
-    GranularityPeriod, IndicationHeader, IndicationHeaderFormats, IndicationMessage, IndicationMessageFormats,
-    LabelInfoItem, LabelInfoList, MatchCondReportItem, MatchingCondItem, MatchingCondItemChoice,
-    MatchingUeCondPerSubItem, MeasValueReportCond, MeasurementInfoItem, MeasurementLabel, MeasurementRequest,
-    MeasurementType, MeasurementTypeId, MeasurementTypeName, RanFunctionDefinition, ReportRequest, Scope,
-    TestCondExpression, TestCondInfo, TestCondType, TestCondValue, TimeStamp, Value,
+    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat4,
+    ActionDefinitionFormats, EveryUe, GranularityPeriod, IndicationHeader, IndicationHeaderFormats, IndicationMessage,
+    IndicationMessageFormats, LabelInfoItem, LabelInfoList, MatchCondReportItem, MatchingCondItem,
+    MatchingCondItemChoice, MatchingUeCondPerSubItem, MeasValueReportCond, MeasurementInfoItem, MeasurementLabel,
+    MeasurementRequest, MeasurementType, MeasurementTypeId, MeasurementTypeName, RanFunctionDefinition, ReportRequest,
+    Scope, TestCondExpression, TestCondInfo, TestCondType, TestCondValue, TimeStamp, Value,
 };
 use ferric::agent::{FunctionTransport, Ue};
 use ferric::e2;
@@ -37,6 +37,8 @@ struct Counting {
     ues: Vec<Ue>,
     millis: u64,
     serves_several_plmns: bool,
+    /// Whether even UEs are in a second cell.
+    has_second_cell: bool,
 }
 
 impl Counting {
@@ -50,6 +52,10 @@ impl KpmSource for Counting {
 
     fn cell(&self) -> Cgi {
         cell(1)
+    }
+
+    fn cells(&self) -> Vec<Cgi> {
+        if self.has_second_cell { vec![cell(1), cell(2)] } else { vec![cell(1)] }
     }
 
     fn measurements(&self) -> &[SupportedMeasurement] {
@@ -77,8 +83,14 @@ impl KpmSource for Counting {
     }
 
     fn value(&self, since: &u64, object: MeasuredObject<'_>, offer: usize, label: &MeasurementLabel) -> Value {
+        let of_cell: Vec<Ue>;
         let ues = match object {
-            MeasuredObject::Cell => &self.ues,
+            MeasuredObject::Cell => &self.ues[..],
+            MeasuredObject::OneCell(named) => {
+                let is_there = |ue: &&Ue| (named == cell(1)) == (ue.0 % 2 == 1);
+                of_cell = self.ues.iter().filter(is_there).copied().collect();
+                &of_cell
+            }
             MeasuredObject::Ues(ues) => ues,
         };
         let ues = ues.iter().filter(|ue| label.slice_id.is_none_or(|slice| self.slices(**ue).contains(&slice)));

@@ -67,6 +67,29 @@ fn every_style_is_reported_in_every_revision() {
 }
 
 #[test]
+fn node_with_several_cells_reports_the_one_that_is_named() {
+    let names = named(&[VOLUME]);
+    for (scope, kbit) in [(Scope::Node, 60), (Scope::Cell(cell(1)), 40), (Scope::Cell(cell(2)), 20)] {
+        let mut bench = Bench::speaking(Revision::V3_00, &[1, 2, 3]);
+        bench.source.lock().has_second_cell = true;
+        bench.report_request(&report_request(&names, 10, 10, scope));
+        bench.run_until(10);
+        assert_eq!(bench.lines(0), [(None, 0, Value::Integer(kbit), false)], "{scope:?}");
+    }
+    // a cell of another node, and a cell for UEs
+    let mut bench = Bench::speaking(Revision::V3_00, &[1, 2, 3]);
+    bench.source.lock().has_second_cell = true;
+    let (trigger, other) = bench.plan(&report_request(&names, 10, 10, Scope::Cell(cell(3))));
+    assert_eq!(bench.subscribe(0, 1, &trigger, &[&other]).unwrap_err(), INFORMATION_UNAVAILABLE);
+    let mut format = format1(vec![info(by_name(VOLUME), MeasurementLabel::NO_LABEL)], 10);
+    format.cell_global_id = Some(cell(1));
+    let ue = ActionDefinitionFormat2 { ue_id: ue_id(1), subscript_info: format };
+    let ue = ActionDefinition { ric_style_type: RicStyleType(2), formats: ActionDefinitionFormats::Format2(ue) };
+    let ue = bench.encode(&ue);
+    assert_eq!(bench.subscribe(0, 1, &trigger, &[&ue]).unwrap_err(), INFORMATION_UNAVAILABLE);
+}
+
+#[test]
 fn periods_do_not_drift() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1]);
     bench.report_request(&report_request(&named(&[VOLUME]), 100, 100, Scope::Node));

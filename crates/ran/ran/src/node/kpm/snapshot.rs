@@ -90,7 +90,7 @@ impl Node {
         read: impl FnOnce(&Counters) -> T,
     ) -> T {
         let ue = match object {
-            MeasuredObject::Cell => None,
+            MeasuredObject::Cell | MeasuredObject::OneCell(_) => None,
             MeasuredObject::Ues([ue]) => Some(*ue),
             MeasuredObject::Ues(_) => return read(&self.counted(since, object, label)),
         };
@@ -122,7 +122,7 @@ impl Node {
                 sum -= before;
             }
         });
-        if object == MeasuredObject::Cell {
+        if !matches!(object, MeasuredObject::Ues(_)) {
             sum += &since.former_ues(&cell, label);
         }
         sum
@@ -142,7 +142,7 @@ impl Node {
             }
         };
         match object {
-            MeasuredObject::Cell => (0..self.contexts.len()).for_each(take),
+            MeasuredObject::Cell | MeasuredObject::OneCell(_) => (0..self.contexts.len()).for_each(take),
             // also UEs that have left, until their place is reused
             MeasuredObject::Ues(ues) => {
                 let is_current = |ue: &&Ue| self.contexts.get(place_of(**ue)).is_some_and(|context| context.ue == **ue);

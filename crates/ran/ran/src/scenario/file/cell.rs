@@ -46,6 +46,7 @@ pub const CELL: TableKeys = TableKeys {
         "additional_dmrs",
         "overhead",
         "split",
+        "cu",
         "locked",
         "sr_period_slots",
         "grant_slots",
@@ -135,10 +136,18 @@ pub fn cells(
     if is_split && grid.carrier().rat == radio::phy::Rat::Lte {
         return Err(table.invalid("split", "only NR cells can be split"));
     }
+    let cu = table.text("cu", "a name")?;
+    if cu.is_some() && !is_split {
+        return Err(table.invalid("cu", "only cells with `split = true` have a CU"));
+    }
+    if cu.is_some() && base_station.is_some() {
+        return Err(table.invalid("cu", "carriers of several DUs cannot be aggregated: omit `base_station`, or `cu`"));
+    }
     let cell = CellScenario {
         base_station: base_station.as_ref().map(|(name, _)| (*name).to_owned()),
         radio,
         is_split,
+        cu: cu.map(str::to_owned),
         is_locked: table.boolean("locked")?.unwrap_or(false),
         slicing: slices::slicing(table, &grid)?,
         ..CellScenario::default()

@@ -645,6 +645,29 @@ fn carriers_of_base_station_share_its_place() {
     }
 }
 
+#[test]
+fn cells_share_the_cu_that_they_name() {
+    let scenario =
+        read("[[cell]]\nsplit = true\ncu = \"a\"\ncount = 2\n[[cell]]\n[[cell]]\nsplit = true\ncu = \"a\"").unwrap();
+    let names: Vec<_> = scenario.cells.iter().map(|cell| cell.cu.as_deref()).collect();
+    assert_eq!(names, [Some("a"), Some("a"), None, Some("a")]);
+    assert!(scenario.summary().unwrap().to_string().contains("a DU of CU a"));
+    let cell = |more: &str| format!("[[cell]]\nsplit = true\ncu = \"a\"\n{more}\n");
+    for (found, expected) in [
+        (error("[[cell]]\ncu = \"a\""), "line 2: cell[0]: cu: only cells with `split = true` have a CU"),
+        (error("[[cell]]\nrat = \"lte\"\ncu = \"a\""), "line 3: cell[0]: cu: only cells with `split = true`"),
+        (error(&cell("base_station = \"a\"")), "line 3: cell[0]: cu: carriers of several DUs cannot be aggregated"),
+        (error(&cell("count = 65")), "CU of cell 64: a CU has at most 64 DUs"),
+        (error("[[cell]]\nsplit = true\ncu = 5"), "line 3: cell[0]: cu: expected a string"),
+        (
+            error(&[cell(""), cell("traffic_control = { pacer = \"5g-bdp\" }")].concat()),
+            "CU of cell 1: traffic control is that of the CU-UP",
+        ),
+    ] {
+        assert!(found.contains(expected), "{found}\n    expected {expected}");
+    }
+}
+
 /// The tables of `docs/scenarios.md` have a row for each key, and for no other.
 #[test]
 fn every_key_is_in_the_document() {

@@ -17,6 +17,7 @@ use ids::NrCgi;
 use per::{IntoOwned, List, PrintableString};
 
 use super::super::offers::Ranked;
+use super::super::ues::is_at;
 use super::groups;
 use super::merge::{ue_id_of_cu, value_count};
 use super::offer::KpmParts;
@@ -352,7 +353,7 @@ fn ue_id_at(parts: &KpmParts, part: Ranked, ue: &Ue, context: &Context<'_>) -> O
     let of_kind = parts.count_of_kind(part);
     let is_there = || match (part.1, du_of(context.ran, context.cu, ue)) {
         (Part::Du(_), Some(du)) => du == node,
-        _ => ue.views().iter().any(|view| view.node == node),
+        _ => is_at(ue, node, context.cu),
     };
     if of_kind > 1 && !is_there() {
         return None;
