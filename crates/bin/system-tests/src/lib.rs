@@ -4,6 +4,7 @@ pub mod platform;
 mod reader;
 pub mod rmr_peer;
 pub mod station;
+pub mod ue_id;
 
 use ferric::link::Address;
 use ferric::server::{Iapp, IappWaker};
