@@ -234,6 +234,64 @@ fn fig13b_compares_sharing_with_isolation() {
     assert_eq!(report["holds"], true, "{report}");
 }
 
+/// What a report states and does not hold.
+fn refuted(report: &Value) -> Vec<&str> {
+    let statements = report["statements"].as_array().unwrap();
+    assert!(statements.iter().all(|statement| statement["holds"].is_boolean()), "{report}");
+    let refuted = statements.iter().filter(|statement| statement["holds"] == false);
+    refuted.map(|statement| statement["says"].as_str().unwrap()).collect()
+}
+
+/// The throughput of operators in the second half of a phase, which the figure evaluates.
+fn of_phase(report: &Value, phase: usize, name: &str) -> f64 {
+    let all = column(report, name);
+    let steps = all.len() / 4;
+    let settled = &all[(phase - 1) * steps + steps / 2..phase * steps];
+    settled.iter().sum::<f64>() / settled.len() as f64
+}
+
+/// The shortest phases: 20 steps each. The model waits for the controllers.
+#[test]
+fn fig15a_isolates_the_operators_and_loses_what_is_unused() {
+    let report = figure("fig15a");
+    assert_eq!(column(&report, "phase"), [1.0, 2.0, 3.0, 4.0].map(|phase| [phase; 20]).concat());
+    assert_eq!((refuted(&report), &report["holds"]), (Vec::new(), &Value::Bool(true)), "{report}");
+    assert_eq!(report["statements"].as_array().unwrap().len(), 7);
+    let [full, idle] = [1, 4].map(|phase| of_phase(&report, phase, "a_mbps"));
+    assert!(full > 5.0 && (idle / full - 1.0).abs() < 0.02, "{report}");
+}
+
+/// All statements hold but one: the paper does not say how its sub-slices came to equal parts of what is unused, here they get it in
+/// the ratio of their shares.
+#[test]
+fn fig15b_lets_an_operator_use_what_the_other_one_leaves() {
+    let report = figure("fig15b");
+    let refuted = refuted(&report);
+    assert!(matches!(refuted[..], [says] if says.contains("shared equally between the two sub-slices")), "{report}");
+    assert_eq!(report["holds"], false);
+    assert_eq!(report["statements"].as_array().unwrap().len(), 8);
+    let gain = |name: &str| of_phase(&report, 4, name) - of_phase(&report, 3, name);
+    let of_first = gain("a_ue_1_mbps") / gain("a_mbps");
+    assert!((of_first - 0.66).abs() < 0.02, "{of_first}: {report}");
+}
+
+/// Half a minute of the model: the shortest run in which combined requests have settled.
+#[test]
+fn conflicts_have_a_run_with_each_policy_and_the_claim_holds() {
+    let report = figure_of("conflicts", "2");
+    let rows = report["values"].as_array().unwrap();
+    let policies: Vec<_> = rows.iter().map(|row| row["policy"].as_str().unwrap()).collect();
+    assert_eq!(policies.len(), 7, "{policies:?}");
+    assert_eq!((refuted(&report), &report["holds"]), (Vec::new(), &Value::Bool(true)), "{report}");
+    assert_eq!(report["statements"].as_array().unwrap().len(), 5);
+    // each xApp asks every second
+    for name in ["throughput", "delay"] {
+        let counts = |what: &str| column(&report, &format!("{name}_{what}"));
+        let asked = counts("set").into_iter().zip(counts("refused")).map(|(set, refused)| set + refused);
+        assert_eq!(asked.collect::<Vec<_>>(), [30.0; 7], "{report}");
+    }
+}
+
 /// A short experiment with two seeds: the files, and a row for each run.
 #[test]
 fn experiment_compares_runs_with_and_without_its_xapp() {

@@ -5,6 +5,7 @@ pub mod raw_xapp;
 mod reader;
 pub mod rmr_peer;
 pub mod station;
+pub mod ue_id;
 
 use ferric::link::Address;
 use ferric::server::{Iapp, IappWaker};

@@ -58,10 +58,16 @@ impl Network {
         Network { ric, rmr: SocketAddr::new(host.parse().unwrap(), port), rest, rights, ran }
     }
 
-    /// KPM of the node.
+    /// KPM of the node, for each UE.
     #[must_use]
     pub fn kpm(&self) -> Kpm {
         kpm(&self.rest)
+    }
+
+    /// KPM of the node, for a part of it.
+    #[must_use]
+    pub fn kpm_of(&self, scope: Scope<'_>) -> Kpm {
+        kpm_of(&self.rest, scope)
     }
 
     /// A control of E2SM-RC: a quota of PRBs for a slice. Its RAN function, header and message.
@@ -82,9 +88,15 @@ pub fn function(rest: &Service, oid: &str) -> Option<(u16, Vec<u8>)> {
     Some((function["ranFunctionId"].as_u64().unwrap() as u16, octets.collect()))
 }
 
-/// KPM of the node: its id, an event trigger of 50 ms, and an action for a measurement of the cell.
+/// KPM of the node: its id, an event trigger of 50 ms, and an action for a measurement of each UE.
 #[must_use]
 pub fn kpm(rest: &Service) -> Kpm {
+    kpm_of(rest, Scope::EveryUe(kpm::EveryUe::default()))
+}
+
+/// The same for a part of the node.
+#[must_use]
+pub fn kpm_of(rest: &Service, scope: Scope<'_>) -> Kpm {
     let (function, definition) = kpm::OIDS.iter().find_map(|oid| function(rest, oid)).expect("KPM");
     let revision = RanConfig::default().kpm_revision;
     let arena = e2sm::Arena::new();
@@ -93,7 +105,7 @@ pub fn kpm(rest: &Service) -> Kpm {
         measurements: &[MeasurementRequest::named("DRB.UEThpDl")],
         granularity_period_ms: 50,
         reporting_period_ms: 50,
-        scope: Scope::EveryUe(kpm::EveryUe::default()),
+        scope,
     };
     let plan = request.plan(&definition, revision).unwrap();
     let (mut trigger, mut action) = (Vec::new(), Vec::new());

@@ -4,16 +4,15 @@ use std::path::PathBuf;
 
 use audit::{AuditLog, LogConfig, Verdict, verify};
 use conflicts::{ConflictConfig, ConflictRules};
-use e2sm::common::{AmfUeNgapId, GnbCuUeF1apId, Guami, PlmnIdentity, UeId, UeIdGnb, UeIdGnbDu};
+use e2sm::common::{GnbCuUeF1apId, UeId, UeIdGnbDu};
 use e2sm::rc::{Control, ControlAction, Detection, Drx};
 use ferric::e2::xapp::{FunctionInfo, NodeInfo};
 use ferric::e2::{ControlOutcome, RefusalCode};
 use ferric::e2ap::{Cause, CauseRicRequest};
 use ferric::xapp::{Error, Quota, RequestEvent, Ric, XappEvent};
-use per::{Bits, Single};
 use ran::{RanConfig, Scenario};
 use serde_json::{Value, json};
-use system_tests::{TestRan, TestRic, eventually};
+use system_tests::{TestRan, TestRic, eventually, ue_id};
 
 /// A RIC with rules, and an emulated RAN of two cells.
 struct World {
@@ -135,26 +134,7 @@ fn two_identifiers_of_one_ue_are_one_ue_at_all_parts_of_its_gnb() {
         let id = GnbCuUeF1apId(ues["ues"][ue]["gnb_cu_ue_f1ap_ids"][0].as_u64().unwrap() as u32);
         UeId::GnbDu(UeIdGnbDu { gnb_cu_ue_f1ap_id: id, ran_ueid: None, cell_rnti: None })
     };
-    // the emulated core's AMF
-    let guami = Guami {
-        plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
-        amf_region_id: Bits::new(1, 8),
-        amf_set_id: Bits::new(1, 10),
-        amf_pointer: Bits::new(1, 6),
-    };
-    let by_amf = |ue: usize| {
-        UeId::Gnb(Single::from(UeIdGnb {
-            amf_ue_ngap_id: AmfUeNgapId(number(ue, "amf_ue_ngap_id") as i64),
-            guami,
-            gnb_cu_ue_f1ap_id_list: None,
-            gnb_cu_cp_ue_e1ap_id_list: None,
-            ran_ueid: None,
-            m_ng_ran_ue_xnap_id: None,
-            global_gnb_id: None,
-            global_ng_ran_node_id: None,
-            cell_rnti: None,
-        }))
-    };
+    let by_amf = |ue: usize| ue_id::by_amf(number(ue, "amf_ue_ngap_id") as i64);
     let (cu_cp, du) = ("gnb-00101-e00", "gnb-00101-e00-du-1");
     // 0 on F1 is no UE in controls
     let one = (0..3).find(|ue| ues["ues"][*ue]["gnb_cu_ue_f1ap_ids"][0] == 1).unwrap();

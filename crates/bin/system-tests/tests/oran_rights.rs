@@ -1,5 +1,6 @@
 //! Rights, quotas and audit of xApps over RMR: with a RIC and an emulated RAN.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,18 +8,22 @@ use std::time::Duration;
 
 use audit::{AuditLog, LogConfig, Verdict, verify};
 use conflicts::ConflictConfig;
-use e2sm::common::{AmfUeNgapId, Guami, PlmnIdentity, UeId, UeIdGnb};
+use e2sm::kpm::Scope;
 use e2sm::rc::{Control, ControlAction, Drx};
 use ferric::e2::{FunctionName, Grant, GrantLimits, Selection, XappRights};
 use ferric::e2ap::{Cause, CauseMisc, Pdu, RanFunctionId, RicControlAckRequest, RicRequestId, decode};
-use per::{Bits, Gather, Single};
-use ran::RanConfig;
+use per::Gather;
+use ran::scenario::ScenarioFolders;
+use ran::{RanConfig, Scenario};
 use ric::oran_host::RmrEntry;
 use rmr::MessageType;
 use serde_json::{Value, json};
-use system_tests::platform::{NODE, Network, VERSION, Xapp, check_indication, control_request, header};
+use system_tests::platform::{
+    Kpm, NODE, Network, VERSION, Xapp, check_indication, control_request, header, ran_config,
+};
 use system_tests::rmr_peer::{Connection, Received};
-use system_tests::{eventually, log};
+use system_tests::ue_id::{FIRST_UE, by_amf};
+use system_tests::{TestRan, TestRic, eventually, log};
 
 /// An audit log in a file of its own.
 struct Audit {
@@ -241,30 +246,9 @@ fn xapp_over_rmr_is_held_to_its_actions_and_ues() {
     );
 }
 
-/// The AMF-UE-NGAP-ID of the first UE, by the emulated core.
-const FIRST_UE: i64 = 0xe00 << 16;
-
 /// A long DRX cycle for a UE of the network.
 fn drx_of(amf_ue_ngap_id: i64) -> (Vec<u8>, Vec<u8>) {
-    // the emulated core's AMF
-    let guami = Guami {
-        plmn_identity: PlmnIdentity::from_codes(1, 1, 2),
-        amf_region_id: Bits::new(1, 8),
-        amf_set_id: Bits::new(1, 10),
-        amf_pointer: Bits::new(1, 6),
-    };
-    let ue_id = UeId::Gnb(Single::from(UeIdGnb {
-        amf_ue_ngap_id: AmfUeNgapId(amf_ue_ngap_id),
-        guami,
-        gnb_cu_ue_f1ap_id_list: None,
-        gnb_cu_cp_ue_e1ap_id_list: None,
-        ran_ueid: None,
-        m_ng_ran_ue_xnap_id: None,
-        global_gnb_id: None,
-        global_ng_ran_node_id: None,
-        cell_rnti: None,
-    }));
-    let control = Control::of_ue(ue_id, ControlAction::Drx(Drx::long(320)));
+    let control = Control::of_ue(by_amf(amf_ue_ngap_id), ControlAction::Drx(Drx::long(320)));
     control.encode(RanConfig::default().rc_revision).unwrap()
 }
 
@@ -294,6 +278,77 @@ fn subscriptions_end_with_the_right_to_them() {
     eventually("it subscribes again", || {
         network.rest.request("POST", "/ric/v1/subscriptions", kpm.request(&xapp, 7)).status == 201
     });
+}
+
+/// The UE of the limited subscription leaves the slice of the limit, so that a check of the subscription would end it.
+#[test]
+fn limited_subscription_is_not_checked_again_for_rights_of_others() {
+    let network = Network::start(|_| ());
+    let ues = [by_amf(FIRST_UE)];
+    let (every, one) = (network.kpm(), network.kpm_of(Scope::Ues(&ues)));
+    let (limited, free, stranger) = (Xapp::new(), Xapp::new(), Xapp::new());
+    let in_slice = |grants: usize| {
+        let mut grant = Grant::new(Selection::All, Selection::All);
+        grant.limits.slices = Some(vec!["2".parse().unwrap()]);
+        let rights = Arc::new(XappRights { read: vec![grant; grants], control: Vec::new() });
+        RmrEntry { peer: endpoint(&limited).parse().unwrap(), rights }
+    };
+    let named = |name: &str| may_read(name, one.function);
+    network.rights.replace(Some(vec![in_slice(1), named("free")]));
+    let first_ue_has = |ric: &TestRic, sst: u8| {
+        ric.rest.eventually("/v1/ues", |listed| {
+            let ues = listed["ues"].as_array().unwrap();
+            ues.iter().any(|ue| ue["amf_ue_ngap_id"] == FIRST_UE && ue["s_nssais"] == json!([{ "sst": sst }]))
+        });
+    };
+    first_ue_has(&network.ric, 2);
+    let subscribe =
+        |xapp: &Xapp, kpm: &Kpm| network.rest.request("POST", "/ric/v1/subscriptions", kpm.request(xapp, 7));
+    subscribe(&limited, &every).expect_problem(403, &["has no right `read` to reports of all UEs"]);
+    let created = subscribe(&limited, &one).expect(201);
+    let id = limited.subscribed(&created["SubscriptionId"], 7);
+    let mut indications = limited.accept();
+    check_indication(&indications.receive(), id);
+    // the same UE, in slice 1
+    let Network { ric, rest, rights, ran, .. } = network;
+    drop(ran);
+    let scenario = "[[cell]]\n[[ue]]\ncount = 2\nsst = 1\n[[ue.flow]]\nkind = \"greedy\"\n";
+    let scenario = Scenario::from_toml(scenario, &ScenarioFolders::with_traces(".".as_ref())).unwrap();
+    let _ran = TestRan::start(&ric.e2, RanConfig { scenario, ..ran_config() });
+    first_ue_has(&ric, 1);
+    // the xApps of the one subscription, by the port of RMR
+    let subscribers = || {
+        let all = rest.get("/ric/v1/subscriptions");
+        assert_eq!(all.as_array().unwrap().len(), 1, "{all}");
+        let endpoints = all[0]["ClientEndpoint"].as_array().unwrap().clone();
+        endpoints.into_iter().map(|endpoint| endpoint.as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    let subscribe = |xapp: &Xapp| rest.request("POST", "/ric/v1/subscriptions", one.request(xapp, 8));
+    // others do not get it: one without a rule, and one in the same slice as before
+    subscribe(&stranger).expect_problem(403, &["has no right `read`"]);
+    subscribe(&limited).expect_problem(403, &["has no right `read`"]);
+    // another one gets a name, and with that the rights to the same reports
+    let registration = json!({
+        "appName": "free", "appInstanceName": "free-1",
+        "httpEndpoint": format!("127.0.0.1:{}", free.http_port()), "rmrEndpoint": endpoint(&free),
+    });
+    rest.request("POST", "/ric/v1/register", registration).expect(201);
+    let created = subscribe(&free).expect(201);
+    free.subscribed(&created["SubscriptionId"], 8);
+    assert_eq!(subscribers(), BTreeSet::from([endpoint(&limited), endpoint(&free)]));
+    // another one loses its rights, and the name
+    rights.replace(Some(vec![in_slice(1)]));
+    assert!(free.notification().1.to_string().contains("do not allow it any more"));
+    let deregistration = json!({ "appName": "free", "appInstanceName": "free-1" });
+    assert_eq!(rest.request("POST", "/ric/v1/deregister", deregistration).status, 204);
+    assert_eq!(subscribers(), BTreeSet::from([endpoint(&limited)]));
+    // what has been sent before
+    while indications.receive_within(Duration::from_millis(10)).is_some() {}
+    check_indication(&indications.receive(), id);
+    // other rights of its own, which permit the same
+    rights.replace(Some(vec![in_slice(2)]));
+    assert!(limited.notification().1.to_string().contains("do not allow it any more"));
+    rest.eventually("/ric/v1/subscriptions", |all| *all == json!([]));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use e2sm::ccc::{self, RanConfigurationStructure as Structure};
-use e2sm::common::{AmfUeNgapId, Cgi, Guami, NrCgi, PlmnIdentity, SNssai, Sst, UeId, UeIdGnb};
+use e2sm::common::{Cgi, NrCgi, PlmnIdentity, SNssai, Sst, UeId};
 use e2sm::rc::dictionary::node_information;
 use e2sm::rc::{
     self, Control, ControlAction, ControlOutcome as RcOutcome, ControlOutcomeFormats, Drx, E2NodeInfoChangeId, Plan,
@@ -14,11 +14,12 @@ use ferric::agent::Admission;
 use ferric::e2::{Action, ControlOutcome, NodeId, RequestEvent, SubscribeError, SubscriptionSpec};
 use ferric::e2ap::{Cause, CauseRicRequest, RanFunctionId, RicActionId, RicActionType};
 use ferric::xapp::{Ric, UeReference, Xapp, XappConfig, XappEvent};
-use per::{Bits, Gather};
+use per::Gather;
 use ran::scenario::ScenarioFolders;
 use ran::{CccProfile, KpmProfile, NodeProfile, NodeType, Profile, RanConfig, RcProfile, Scenario};
 use ran_functions::kpm::MissingValue;
-use system_tests::{PATIENCE, TestRan, TestRic, eventually, two_operators};
+use system_tests::ue_id::by_amf;
+use system_tests::{PATIENCE, TestRan, TestRic, eventually, log, two_operators};
 
 const A: PlmnIdentity = PlmnIdentity::from_codes(1, 1, 2);
 const B: PlmnIdentity = PlmnIdentity::from_codes(1, 2, 2);
@@ -201,23 +202,7 @@ impl RawXapp {
 
 /// The UE ID of a UE of the emulated RAN.
 fn ue_id(reference: &UeReference) -> UeId<'static> {
-    let number = reference.to_string().strip_prefix("amf:").expect("an AMF UE NGAP ID").parse().unwrap();
-    let (amf_region_id, amf_set_id, amf_pointer) = (Bits::new(1, 8), Bits::new(1, 10), Bits::new(1, 6));
-    let guami = Guami { plmn_identity: A, amf_region_id, amf_set_id, amf_pointer };
-    UeId::Gnb(
-        UeIdGnb {
-            amf_ue_ngap_id: AmfUeNgapId(number),
-            guami,
-            gnb_cu_ue_f1ap_id_list: None,
-            gnb_cu_cp_ue_e1ap_id_list: None,
-            ran_ueid: None,
-            m_ng_ran_ue_xnap_id: None,
-            global_gnb_id: None,
-            global_ng_ran_node_id: None,
-            cell_rnti: None,
-        }
-        .into(),
-    )
+    by_amf(reference.to_string().strip_prefix("amf:").expect("an AMF UE NGAP ID").parse().unwrap())
 }
 
 fn failure(outcome: &ControlOutcome, revision: rc::Revision) -> (Cause, String) {
@@ -384,6 +369,20 @@ static WITHOUT_SLICES: Profile = Profile {
     setup_order: &[],
 };
 
+/// A base station with interface messages (E2SM-NI), and KPM by an identifier that nobody knows.
+static WITHOUT_SHARED_FUNCTIONS: Profile = Profile {
+    name: "without-shared-functions",
+    e2ap_version: None,
+    kpm_revision: None,
+    rc_revision: None,
+    is_split: false,
+    nodes: Some(&[(
+        NodeType::Gnb,
+        NodeProfile { functions: Some(&[5]), kpm: KpmProfile { oid: Some("1.1.1"), ..NODE.kpm }, ..NODE },
+    )]),
+    setup_order: &[],
+};
+
 const NODE: NodeProfile = NodeProfile {
     functions: Some(&[3, 4, 142, 149]),
     kpm: KpmProfile {
@@ -481,4 +480,21 @@ fn nr_cell(owner: &mut RawXapp) -> NrCgi {
         Cgi::NrCgi(cell) => cell,
         other @ Cgi::EutraCgi(_) => panic!("{other:?}"),
     }
+}
+
+/// A virtual node would have no function, which no setup of E2AP v02 and later can name.
+#[test]
+fn base_station_without_functions_for_tenants_is_not_shared() {
+    let tenant = TestRic::start();
+    let (host, _) = TestRic::with_virtual_networks(two_operators(&tenant, 50, &tenant, 50));
+    let config = RanConfig { profile: &WITHOUT_SHARED_FUNCTIONS, ..RanConfig::default() };
+    let ran = TestRan::start(&host.e2, RanConfig { scenario: Scenario::without_traffic(1), ..config });
+    host.rest.eventually("/v1/nodes/gnb-00101-e00", |_| true);
+    eventually("the reason", || log().contains("the base station is not shared: it has no RAN function that tenants"));
+    assert_eq!(tenant.rest.get("/v1/nodes")["nodes"].as_array().unwrap().len(), 0);
+    drop(ran);
+    // the controller goes on
+    let scenario = Scenario::without_traffic(1);
+    let _ran = TestRan::start(&host.e2, RanConfig { scenario, ..RanConfig::default() });
+    tenant.rest.eventually("/v1/nodes/gnb-00102-e00", |_| true);
 }

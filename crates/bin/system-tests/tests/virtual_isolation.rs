@@ -224,7 +224,7 @@ fn base_station_without_oids_or_without_functions_for_tenants_harms_nobody() {
         });
     };
     let foreign = add(&mut agents, 0x51, "1.2.3.4", Version::V2_03);
-    let line = "tenants do not see the base station: it offers no service model that they may have";
+    let line = "the base station is not shared: it has no RAN function that tenants can have";
     until(&mut agents, line, &|| ids(&host) == ["gnb-00101-51"] && log().contains(line));
     // E2AP v01.00 has no OID; functions of FlexRIC are known by their definitions
     add(&mut agents, 0x52, "", Version::V1_00);

@@ -41,7 +41,7 @@ fn is_taken_over() -> bool {
 /// of the base station.
 #[test]
 fn tenant_whose_controller_is_the_owners_own_does_not_take_the_base_station_over() {
-    for (at, version) in [Version::V1_01, Version::V2_03, Version::V3_01].into_iter().enumerate() {
+    for (at, version) in Version::ALL.into_iter().enumerate() {
         for plmn in ["00101", "00102"] {
             let tenant = TestRic::start();
             let (host, handle) = TestRic::with_virtual_networks(sla("a", plmn, &tenant));

@@ -5,26 +5,31 @@
 //! the setup: its base station would be its own virtual node.
 //!
 //! The path is the request part of a component: in v2 and later of an NG interface with the AMF name [`AMF_NAME`], in v01.01 of a gNB
-//! without id. v01.00 has no components. Its octets are ASCII text, a line `virtual node`, then for each controller a line with its
-//! number in 16 hexadecimal digits, a space and the node: `00000000000000a1 gnb-00101-e00`. The first controller is that of the base
-//! station itself.
+//! without id. v01.00 has no components: there it is the definition of a RAN function, which the controller does not list with the
+//! others. Its octets are ASCII text, a line `virtual node`, then for each controller a line with its number in 16 hexadecimal digits, a
+//! space and the node: `00000000000000a1 gnb-00101-e00`. The first controller is that of the base station itself.
+//!
+//! The path of a node is that of its setup. It does not depend on whether the controller has room for the component, and an update that
+//! names another one fails.
 
 use core::fmt::Write;
 
 use e2ap::{
     E2NodeComponentConfigAdditionItem, E2NodeComponentConfigUpdateGnbV1, E2NodeComponentConfigUpdateItemV1,
     E2NodeComponentConfigUpdateV1, E2NodeComponentConfiguration, E2NodeComponentId, E2NodeComponentInterfaceNg,
-    E2NodeComponentInterfaceType, E2NodeComponentTypeV1, E2SetupRequest, GlobalE2NodeId,
+    E2NodeComponentInterfaceType, E2NodeComponentTypeV1, E2NodeConfigurationUpdate, E2SetupRequest, GlobalE2NodeId,
+    RanFunctionId, RanFunctionItem, RanFunctionRevision,
 };
 use per::{Octets, PrintableString};
 
-use crate::Components;
 use crate::change::all;
 
 /// The AMF name of the component.
 const AMF_NAME: &str = "virtual node";
 /// The first line of its text.
 const FIRST_LINE: &str = "virtual node";
+/// The highest id of a RAN function (E2AP v03.01 9.2.8).
+const LAST_FUNCTION: u16 = 4095;
 /// The longest name of a node.
 const MAX_NODE: usize = 64;
 
@@ -78,8 +83,24 @@ impl ControllerPath {
     /// If it is too long.
     pub(crate) fn of_setup(request: &E2SetupRequest<'_>) -> Result<ControllerPath, PathTooLong> {
         let v2 = all(&request.component_config_addition).find_map(text);
-        let octets = v2.or_else(|| all(&request.component_config_update_v1).find_map(text_v1));
+        let v1 = || all(&request.component_config_update_v1).find_map(text_v1);
+        let v1_00 = || all(&request.ran_functions_added).find(|item| is_path(item)).map(|item| &item.definition);
+        let octets = v2.or_else(v1).or_else(v1_00);
         octets.map_or(Ok(ControllerPath::default()), |octets| ControllerPath::parse(&octets.to_cow()))
+    }
+
+    /// Whether a configuration update names another path.
+    pub(crate) fn is_changed_by(&self, update: &E2NodeConfigurationUpdate<'_>) -> bool {
+        let added = all(&update.component_config_addition).filter_map(text);
+        let changed = all(&update.component_config_update)
+            .filter_map(|item| is_path_id(&item.id).then_some(&item.configuration.request_part));
+        let mut named = added.chain(changed).chain(all(&update.component_config_update_v1).filter_map(text_v1));
+        named.any(|octets| ControllerPath::parse(&octets.to_cow()).as_ref() != Ok(self))
+    }
+
+    /// Octets stored of it.
+    pub(crate) fn octets(&self) -> usize {
+        self.0.iter().map(|entry| size_of::<PathEntry>() + entry.node.len()).sum()
     }
 
     /// Octets that are not such a text are those of another interface.
@@ -122,6 +143,17 @@ impl ControllerPath {
         })
     }
 
+    /// Returns the RAN function in v01.00, with the highest id that is free; `None` for a base station.
+    pub(crate) fn function(&self, is_taken: impl Fn(RanFunctionId) -> bool) -> Option<RanFunctionItem<'static>> {
+        let id = (0..=LAST_FUNCTION).rev().map(RanFunctionId).find(|id| !is_taken(*id))?;
+        (!self.0.is_empty()).then(|| RanFunctionItem {
+            id,
+            definition: self.to_text().into_bytes().into(),
+            revision: RanFunctionRevision(0),
+            oid: None,
+        })
+    }
+
     /// Returns the component in v01.01; `None` for a base station.
     pub(crate) fn component_v1(&self) -> Option<E2NodeComponentConfigUpdateItemV1<'static>> {
         let gnb = || E2NodeComponentConfigUpdateGnbV1 {
@@ -138,20 +170,18 @@ impl ControllerPath {
     }
 }
 
-impl Components {
-    /// Returns the controllers that the node stems from; none for a base station.
-    #[must_use]
-    pub fn controller_path(&self) -> ControllerPath {
-        let octets = self.listed.iter().find_map(text).or_else(|| self.listed_v1.iter().find_map(text_v1));
-        octets.and_then(|octets| ControllerPath::parse(&octets.to_cow()).ok()).unwrap_or_default()
-    }
+/// Whether a RAN function is the path of a node in v01.00.
+pub(crate) fn is_path(item: &RanFunctionItem<'_>) -> bool {
+    let is_text = || item.definition.to_cow().strip_prefix(FIRST_LINE.as_bytes()).is_some_and(|rest| rest[0] == b'\n');
+    item.oid.is_none() && item.definition.len() > FIRST_LINE.len() && is_text()
+}
+
+fn is_path_id(id: &E2NodeComponentId<'_>) -> bool {
+    matches!(id, E2NodeComponentId::Ng(ng) if ng.amf_name.as_str() == AMF_NAME)
 }
 
 fn text<'s, 'a>(item: &'s E2NodeComponentConfigAdditionItem<'a>) -> Option<&'s Octets<'a>> {
-    match &item.id {
-        E2NodeComponentId::Ng(ng) if ng.amf_name.as_str() == AMF_NAME => Some(&item.configuration.request_part),
-        _ => None,
-    }
+    is_path_id(&item.id).then_some(&item.configuration.request_part)
 }
 
 fn text_v1<'s, 'a>(item: &'s E2NodeComponentConfigUpdateItemV1<'a>) -> Option<&'s Octets<'a>> {
@@ -176,6 +206,7 @@ mod tests {
     use e2ap::{GnbId, PlmnIdentity};
 
     use super::*;
+    use crate::change::list;
 
     fn node(mnc: u16) -> GlobalE2NodeId {
         GlobalE2NodeId::gnb(PlmnIdentity::from_codes(1, mnc, 2), GnbId::new(0xe00, 28))
@@ -186,21 +217,32 @@ mod tests {
         (1..=levels).fold(ControllerPath::default(), add)
     }
 
-    fn components(path: &ControllerPath) -> [Components; 2] {
+    /// The setups of a virtual node: in v2, v01.01 and v01.00.
+    fn setups(path: &ControllerPath) -> [E2SetupRequest<'static>; 3] {
+        let setup = || E2SetupRequest {
+            transaction_id: None,
+            global_e2_node_id: node(1),
+            ran_functions_added: None,
+            component_config_update_v1: None,
+            component_config_addition: None,
+        };
         [
-            Components { listed: path.component().into_iter().collect(), listed_v1: Vec::new() },
-            Components { listed: Vec::new(), listed_v1: path.component_v1().into_iter().collect() },
+            E2SetupRequest { component_config_addition: list(path.component().into_iter()), ..setup() },
+            E2SetupRequest { component_config_update_v1: list(path.component_v1().into_iter()), ..setup() },
+            E2SetupRequest { ran_functions_added: list(path.function(|id| id.0 > 4000).into_iter()), ..setup() },
         ]
     }
 
     #[test]
-    fn path_is_read_from_the_component_of_each_version() {
+    fn path_is_read_from_the_setup_of_each_version() {
         for levels in [0, 1, 2, 256] {
             let path = path(levels);
-            for components in components(&path) {
-                assert_eq!(components.controller_path(), path);
+            for setup in setups(&path) {
+                assert_eq!(ControllerPath::of_setup(&setup), Ok(path.clone()));
             }
         }
+        assert_eq!(path(1).function(|id| id.0 > 4000).map(|item| item.id), Some(RanFunctionId(4000)));
+        assert_eq!(path(1).function(|_| true), None);
         let path = path(3);
         assert_eq!(path.entries()[0].node, "gnb-00101-e00");
         assert_eq!(path.find(ControllerInstance(1)), Some(("gnb-00101-e00", 3)));

@@ -129,6 +129,11 @@ pub enum Notice {
         /// The virtual node.
         node: GlobalE2NodeId,
     },
+    /// A configuration update of a virtual node named other controllers that it stems from than its setup. It was refused.
+    ControllerPathChanged {
+        /// The virtual node.
+        node: GlobalE2NodeId,
+    },
     /// A peer tried to set up as, or to join, a node that is connected from another host. It was refused.
     NodeConnected {
         /// The node.
@@ -358,8 +363,13 @@ impl fmt::Display for Notice {
             Notice::VirtualizationLoop { node, of, controllers } => write!(
                 f,
                 "setup as {node} refused: it is a virtual node of {of}, which this controller itself shares (a loop over {controllers} \
-                 controllers); it may try again in 60 s. Give the tenant whose network it is the address of another controller: \
+                 controllers); it may try again in 60 s. Give the tenant of this network the address of another controller: \
                  `ric` of its [[tenant]], or of the topology"
+            ),
+            Notice::ControllerPathChanged { node } => write!(
+                f,
+                "configuration update of {node} refused: the setup of this node named other controllers that it is a virtual node of; set \
+                 it up again"
             ),
             Notice::TooManyLevels { node } => write!(
                 f,

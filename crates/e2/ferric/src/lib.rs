@@ -249,7 +249,7 @@ pub mod xapp;
 #[cfg(any(feature = "server", feature = "xapp-raw"))]
 const XAPP_OVERHEAD_OCTETS: usize = 16 * 1024;
 /// The port of a RIC for xApps.
-#[cfg(any(feature = "server", feature = "xapp-raw"))]
+#[cfg(any(feature = "server", feature = "xapp"))]
 const DEFAULT_XAPP_PORT: u16 = 36423;
 
 pub use e2;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ids::{Cgi, EutraCgi, NrCgi, PlmnIdentity, SNssai, Sd, Sst};
+use ids::{Cgi, EutraCgi, NrCgi, PlmnIdentity, SNssai};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,11 +110,8 @@ impl TryFrom<String> for Cell {
 pub struct Slice(pub SNssai);
 
 impl From<Slice> for String {
-    fn from(Slice(SNssai { sst, sd }): Slice) -> Self {
-        match sd {
-            None => sst.0[0].to_string(),
-            Some(Sd([a, b, c])) => format!("{}-{a:02x}{b:02x}{c:02x}", sst.0[0]),
-        }
+    fn from(Slice(slice): Slice) -> Self {
+        slice.to_string()
     }
 }
 
@@ -122,23 +119,9 @@ impl TryFrom<String> for Slice {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let (sst, sd) = text.split_once('-').map_or((&*text, None), |(sst, sd)| (sst, Some(sd)));
-        let is_hexadecimal = |digits: &str| digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        let sd = match sd {
-            None => Some(None),
-            Some(digits) if is_hexadecimal(digits) => u32::from_str_radix(digits, 16).ok().map(|sd| {
-                let [_, a, b, c] = sd.to_be_bytes();
-                Some(Sd([a, b, c]))
-            }),
-            Some(_) => None,
-        };
-        let slice = sst.parse().ok().zip(sd).map(|(sst, sd)| Slice(SNssai { sst: Sst([sst]), sd }));
-        slice.ok_or_else(|| {
-            format!("`{text}` is not a slice/service type from 0 to 255, or one with `-` and six hexadecimal digits")
-        })
+        text.parse().map(Slice).map_err(|invalid| format!("`{text}`: {invalid}"))
     }
 }
-
 /// What identifies a UE to applications (MEC 012 6.5.5).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AssociateId {

@@ -62,4 +62,4 @@ pub use service::{Collecting, NewSubscription, Service, SubscriptionError};
 pub use shared_log::{Feed, LogRecord, SharedLog};
 pub use state::{BearerState, Both, CellMeasurements, RicState, Sources, State, UeMeasurements, UeState};
 pub use subscriptions::{Subscription, SubscriptionLimits, Version};
-pub use tenants::{Denied, Rights, SliceRight, Tenant, TenantTable, Tenants, TenantsError, UeRights};
+pub use tenants::{Denied, Rights, Tenant, TenantTable, Tenants, TenantsError, UeRights};

@@ -24,7 +24,7 @@ const MAX_TOKEN_OCTETS: usize = 1024;
 /// What stands before the name of a certificate in place of a token.
 const CERTIFICATE: &str = "certificate:";
 const MAX_CERTIFICATE_OCTETS: usize = 255;
-/// The name whose rights connections have that did not authenticate.
+/// The name that connections without authentication have the rights of.
 const DEFAULT: &str = "default";
 
 /// What is done to a namespace.

@@ -12,7 +12,7 @@ use ferric::e2::{
     Action, ControlOutcome, ControllerInstance, Function, Indication, Node, NodeId, RequestEvent, SubscribeError,
     SubscriptionSpec, Ticket,
 };
-use ferric::e2ap::{Cause, CauseRicRequest, GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType, Version};
+use ferric::e2ap::{Cause, CauseRicRequest, GlobalE2NodeId, RanFunctionId, RicActionId, RicActionType};
 use ferric::link;
 use ferric::server::{Iapp, IappContext, IappEvent, IappWaker, Server};
 use tracing::{info, warn};
@@ -38,6 +38,9 @@ mod relay;
 const SLICE_PERIOD_MS: u32 = 1000;
 /// How often a base station with traffic control of tenants reports it to the app: a change takes two reports at most.
 const TC_PERIOD_MS: u32 = 20;
+
+/// The most RAN functions of a virtual node: one of the 256 that a setup carries has the path of controllers in E2AP v01.00.
+pub(crate) const MAX_FUNCTIONS: usize = 255;
 
 /// Replaces the agreements of a running virtualization controller, from any thread.
 #[derive(Clone)]
@@ -198,22 +201,6 @@ impl VirtualizationApp {
     /// Adds a base station and its virtual nodes.
     fn add_node(&mut self, node: &Node, ric: &mut IappContext<'_>) {
         let name = node.global_id.to_string();
-        let is_virtual = |of: &GlobalE2NodeId| {
-            let mut plmns = self.sla.tenants.iter().map(|tenant| tenant.plmn);
-            *of != node.global_id && plmns.any(|plmn| virtual_id(*of, plmn) == node.global_id)
-        };
-        // the setup of v01.00 names no controllers; those of other versions were compared before
-        let nodes = self.nodes.values().filter(|_| node.version == Version::V1_00);
-        if let Some(of) = nodes.map(|known| known.global_id).find(is_virtual) {
-            if ric.allows_line(node.id) {
-                warn!(
-                    node = name,
-                    "node refused: it is a virtual node of {of} that this controller offers; give each tenant the address of another controller"
-                );
-            }
-            let _ = ric.remove(node.id);
-            return;
-        }
         // tenants would have one node twice, each time another one
         let plmn = node.global_id.plmn_identity();
         let is_alike = |known: &&BaseStation| virtual_id(known.global_id, plmn) == node.global_id;
@@ -229,19 +216,31 @@ impl VirtualizationApp {
             return;
         }
         let functions = offered(node);
+        // a setup names one at least
+        if functions.is_empty() {
+            if ric.allows_line(node.id) {
+                warn!(
+                    node = name,
+                    "the base station is not shared: it has no RAN function that tenants can have; let it offer one of the service models \
+                     that are shared, such as E2SM-KPM"
+                );
+            }
+            return;
+        }
         let sla = self.sla.clone();
         let has_slices = functions.iter().any(|(_, model)| matches!(model, Offered::Slice(_)));
         let shared = SharedNode::new(NodeState { has_slices, ..NodeState::new(name.clone(), plmn, sla.clone()) });
-        if functions.is_empty() && ric.allows_line(node.id) {
-            warn!(
-                node = name,
-                "tenants do not see the base station: it offers no service model that they may have; see docs/virtualization.md, \
-                 \"What a tenant has\""
-            );
-        } else if !functions.iter().any(|(_, model)| matches!(model, Offered::Rrc(_))) && ric.allows_line(node.id) {
+        if !functions.iter().any(|(_, model)| matches!(model, Offered::Rrc(_))) && ric.allows_line(node.id) {
             warn!(
                 node = name,
                 "the base station reports no events of UEs: tenants do not see any UE of it; let it offer the RRC service model"
+            );
+        }
+        if node.functions.len() > MAX_FUNCTIONS && ric.allows_line(node.id) {
+            warn!(
+                node = name,
+                "the base station has {} RAN functions: tenants have the first {MAX_FUNCTIONS} of those that are shared; let it offer fewer",
+                node.functions.len()
             );
         }
         warn_of_tenants_without_ues(node, &sla, ric);
@@ -508,10 +507,10 @@ fn offered(node: &Node) -> Vec<(Function, Offered)> {
         let (id, revision, oid) = (function.id, function.revision, function.oid.to_string());
         Some((Function { id, revision, definition, oid }, model))
     });
-    offered.collect()
+    offered.take(MAX_FUNCTIONS).collect()
 }
 
-/// Adds the virtual node of a tenant for a base station; `None` if that has nothing for tenants, or what E2AP cannot carry.
+/// Adds the virtual node of a tenant for a base station; `None` if E2AP cannot carry its functions.
 fn add_virtual_node(
     agents: &mut SendAgentLoop,
     node: &Node,
@@ -520,9 +519,6 @@ fn add_virtual_node(
     (instance, sla, tenant): (ControllerInstance, &Sla, usize),
     ric: &mut IappContext<'_>,
 ) -> Option<NodeHandle> {
-    if offered.is_empty() {
-        return None;
-    }
     let agreement = &sla.tenants[tenant];
     let functions = offered.iter().map(|(definition, model)| {
         let function = VirtualFunction::new(shared.clone(), tenant, definition.clone(), *model);
@@ -531,7 +527,7 @@ fn add_virtual_node(
     let config = NodeConfig {
         version: Some(node.version),
         about: format!("virtual node of {}, {:.0} % of {}", agreement.name, 100.0 * agreement.share, node.global_id),
-        controller_path: node.components.controller_path().with(instance, &node.global_id),
+        controller_path: node.controller_path.with(instance, &node.global_id),
         ..NodeConfig::new(virtual_id(node.global_id, agreement.plmn))
     };
     let handle = agents.add_node(config, functions.collect());

@@ -17,7 +17,7 @@ impl Networks {
     /// Reads the setup messages of a node's interfaces. A virtual node has UEs of its own PLMN only.
     pub fn of(node: &Node) -> Self {
         let mut networks = Networks::default();
-        if !node.components.controller_path().entries().is_empty() {
+        if !node.controller_path.entries().is_empty() {
             networks.0.insert(node.global_id.plmn_identity(), BTreeSet::new());
             return networks;
         }

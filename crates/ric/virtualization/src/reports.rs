@@ -19,7 +19,7 @@ pub(crate) enum Content {
     Nothing,
 }
 
-/// The records of a report, and whose they are. Reused from report to report.
+/// The records of a report, each with its tenant. Reused from report to report.
 #[derive(Debug, Default)]
 pub(crate) struct OwnedRecords {
     map: RecordMap,

@@ -182,7 +182,7 @@ impl Ues {
         }
     }
 
-    /// Determines whose an RNTI is: that of the tenant that all its UEs belong to.
+    /// Determines the tenant of an RNTI: the one that all its UEs belong to.
     fn update_owner(&mut self, rnti: u16) -> Option<usize> {
         let ues = self.by_rnti.get(&rnti).map_or(&[][..], Vec::as_slice);
         let first = ues.first().and_then(|ue| ue.tenant);

@@ -20,6 +20,8 @@ const UES: usize = 2;
 const STEP: Duration = Duration::from_millis(200);
 /// Seconds of a phase per second of a point.
 const PHASE: f64 = 4.0;
+/// The fewest steps of a phase: what is queued for a UE whose traffic ends leaves in the first half, in about 2 s.
+const MIN_STEPS: f64 = 20.0;
 /// The tolerance of shares, in percentage points of what is shared.
 const TOLERANCE_POINTS: f64 = 2.0;
 /// What begins with each phase.
@@ -31,6 +33,11 @@ const PHASES: [&str; 4] = [
 ];
 const NAMES: [&str; 4] = ["A, UE 1", "A, UE 2", "B, UE 1", "B, UE 2"];
 const COLUMNS: [&str; 4] = ["a_ue_1_mbps", "a_ue_2_mbps", "b_ue_1_mbps", "b_ue_2_mbps"];
+
+/// The length of a phase: whole steps, so that traffic stops where a phase begins.
+fn phase_s(context: &Context<'_>) -> f64 {
+    (context.seconds * PHASE / STEP.as_secs_f64()).round().max(MIN_STEPS) * STEP.as_secs_f64()
+}
 
 /// The mean throughput of a phase: of each operator's UEs.
 type Means = [[f64; UES]; 2];
@@ -100,7 +107,7 @@ fn common(means: &[Means; PHASES.len()]) -> Vec<Statement> {
 }
 
 pub(super) fn fig15a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
-    let phase_s = context.seconds * PHASE;
+    let phase_s = phase_s(context);
     let course = operators::dedicated(phase_s)?;
     let means = means(&course);
     let mut statements = common(&means);
@@ -122,7 +129,7 @@ pub(super) fn fig15a(context: &Context<'_>) -> anyhow::Result<FigureReport> {
 }
 
 pub(super) fn fig15b(context: &Context<'_>) -> anyhow::Result<FigureReport> {
-    let phase_s = context.seconds * PHASE;
+    let phase_s = phase_s(context);
     let alone = means(&operators::dedicated(phase_s)?);
     let course = operators::shared(phase_s)?;
     let means = means(&course);

@@ -248,7 +248,7 @@ impl Infrastructure {
         if let Some(operator) = self.operators.iter().find(|operator| operator.mac.octets.len() < UES) {
             bail!("the controller at {} sees {} UEs", operator.addresses.rest, operator.mac.octets.len());
         }
-        let steps = (phase_s / STEP.as_secs_f64()).round().max(10.0) as usize;
+        let steps = (phase_s / STEP.as_secs_f64()).round() as usize;
         let mut course = Course::new();
         for phase in 0..PHASES.len() {
             if phase == 1 {

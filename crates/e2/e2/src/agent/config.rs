@@ -131,9 +131,9 @@ impl AgentConfig {
                 return Err(AgentConfigError::DuplicateFunction(function.id));
             }
             let printable = |c: u8| c.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&c);
-            let is_valid = !function.oid.is_empty() && function.oid.bytes().all(printable);
-            // v01.00 does not have it
-            if !is_valid && self.version > Version::V1_00 {
+            // v01.00 does not have it, and in v01.01 it is optional
+            let is_missing = function.oid.is_empty() && self.version >= Version::V2_03;
+            if is_missing || !function.oid.bytes().all(printable) {
                 return Err(AgentConfigError::BadOid(function.id));
             }
         }
@@ -144,6 +144,10 @@ impl AgentConfig {
     /// Returns the setup request.
     pub(super) fn setup_request(&self, transaction_id: Option<TransactionId>) -> E2SetupRequest<'_> {
         let functions = self.functions.iter().map(|function| self.item(function));
+        let is_taken = |id| self.functions.iter().any(|function| function.id == id);
+        // it has no components
+        let path = if self.version == Version::V1_00 { self.controller_path.function(is_taken) } else { None };
+        let functions = functions.chain(path);
         let Components { v1, v2 } = self.all_components();
         E2SetupRequest {
             transaction_id,
@@ -156,12 +160,13 @@ impl AgentConfig {
 
     /// Returns a function as the version encodes it.
     pub(super) fn item<'s>(&self, function: &'s Function) -> RanFunctionItem<'s> {
+        // v01.00 does not have it
+        let has_oid = self.version > Version::V1_00 && !function.oid.is_empty();
         RanFunctionItem {
             id: function.id,
             definition: function.definition.as_slice().into(),
             revision: function.revision,
-            // v01.00 does not have it
-            oid: PrintableString::try_from(function.oid.as_str()).ok().filter(|_| self.version > Version::V1_00),
+            oid: PrintableString::try_from(function.oid.as_str()).ok().filter(|_| has_oid),
         }
     }
 
@@ -226,6 +231,16 @@ mod tests {
         let mut old = config(vec![]);
         old.version = Version::V1_01;
         assert_eq!(old.check(), Ok(()), "v1 does not");
+        let mut oldest = config(vec![(2, "")]);
+        for version in [Version::V1_01, Version::V1_00] {
+            oldest.version = version;
+            assert_eq!(oldest.check(), Ok(()), "the OID is optional in v01.01, and v01.00 has none");
+        }
+        // one of the functions is the path of a virtual node
+        oldest.functions = (0..256).flat_map(|id| config(vec![(id, "")]).functions).collect();
+        assert_eq!(oldest.check(), Ok(()));
+        oldest.controller_path = ControllerPath::default().with(crate::ControllerInstance(1), &oldest.node_id);
+        assert!(matches!(oldest.check(), Err(AgentConfigError::Setup(_))));
         old.version = Version::V3_01;
         old.functions = (0..257).flat_map(|id| config(vec![(id, "1.3.6")]).functions).collect();
         assert!(matches!(old.check(), Err(AgentConfigError::Setup(_))));

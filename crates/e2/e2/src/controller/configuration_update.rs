@@ -2,10 +2,10 @@
 //!
 //! Procedure: E2 Node Configuration Update. Clause: E2AP v03.01 8.3.5. Role: ric. Since: v01.01. Scenarios: configuration_update*
 //!
-//! An update that names another node than the association's fails. Removals of associations are left to the links.
+//! An update that names another node than the association's fails, and so does one of the controllers that a virtual node stems from. Removals of associations are left to the links.
 
 use e2ap::{
-    Cause, CauseProtocol, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigAdditionItem,
+    Cause, CauseMisc, CauseProtocol, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigAdditionItem,
     E2NodeComponentConfigRemovalAckItem, E2NodeComponentConfigUpdateAckItem, E2NodeComponentConfigUpdateAckItemV1,
     E2NodeConfigurationUpdate, E2NodeConfigurationUpdateAcknowledge, E2NodeConfigurationUpdateFailure,
 };
@@ -32,21 +32,31 @@ impl Controller {
     // Clause 8.3.5.2/9 ric: An update without content is acknowledged and changes nothing. Tests:
     //   configuration_update, conform:configuration-update-empty. Versions: from v01.01 on.
     // Clause 8.3.5.3/1 ric: An update that cannot be accepted is answered by the failure message with a cause. Does:
-    //   if it names another node. Tests: configuration_update. Versions: from v01.01 on.
+    //   if it names another node, or controllers that a virtual node stems from and its setup did not name. Tests:
+    //   configuration_update. Versions: from v01.01 on.
     // Clause 8.3.5.3/3 ric: The update of a component that was not added fails with a cause. Does: in the
     //   acknowledgement of that component. Tests: configuration_update, conform:configuration-update-undeclared.
     //   Versions: from v02 on.
     pub(super) fn configuration_update(&mut self, now: Time, id: NodeId, update: &E2NodeConfigurationUpdate<'_>) {
         let Some(node) = self.nodes.get(&id) else { return };
         let (assoc, version, key, transaction_id) = (node.assoc, node.version, node.global_id, update.transaction_id);
+        let is_path_changed = node.controller_path.is_changed_by(update);
         let Some(state) = self.assocs.get_mut(&assoc) else { return };
         // each update costs a message to every xApp
         if !state.answers.take(now) {
             return self.withheld(assoc);
         }
-        if update.global_e2_node_id.is_some_and(|named| named != key) {
-            let cause = Cause::Protocol(CauseProtocol::SemanticError);
-            self.remark(now, assoc, Notice::UpdateRefused { cause });
+        let semantic = Cause::Protocol(CauseProtocol::SemanticError);
+        let is_other = update.global_e2_node_id.is_some_and(|named| named != key);
+        let refusal = if is_other {
+            Some((semantic, Notice::UpdateRefused { cause: semantic }))
+        } else if is_path_changed {
+            Some((Cause::Misc(CauseMisc::OmIntervention), Notice::ControllerPathChanged { node: key }))
+        } else {
+            None
+        };
+        if let Some((cause, notice)) = refusal {
+            self.remark(now, assoc, notice);
             let failure = E2NodeConfigurationUpdateFailure {
                 transaction_id,
                 cause: Some(cause),

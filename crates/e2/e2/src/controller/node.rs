@@ -9,7 +9,7 @@ use e2ap::{
 use per::{IntoOwned, Octets};
 
 use super::ids::NodeId;
-use crate::AssocId;
+use crate::{AssocId, ControllerPath};
 
 /// A RAN function that a node offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,12 +41,15 @@ pub struct Node {
     pub functions: Vec<RanFunction>,
     /// Its component configurations.
     pub components: Components,
+    /// The controllers that it stems from, by its setup; none for a base station.
+    pub controller_path: ControllerPath,
 }
 
 impl Node {
     /// Octets stored of it.
     pub(super) fn octets(&self) -> usize {
-        self.functions.iter().map(function_octets).sum::<usize>() + self.components.octets()
+        let functions = self.functions.iter().map(function_octets).sum::<usize>();
+        functions + self.components.octets() + self.controller_path.octets()
     }
 
     /// Returns one of its RAN functions.

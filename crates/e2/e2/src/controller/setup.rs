@@ -4,7 +4,7 @@
 
 use e2ap::{
     Cause, CauseMisc, Codec, E2NodeComponentConfigAdditionAckItem, E2NodeComponentConfigUpdateAckItemV1,
-    E2SetupRequest, E2SetupResponse, GlobalE2NodeId, RanFunctionIdItem, TimeToWait, Version,
+    E2SetupRequest, E2SetupResponse, GlobalE2NodeId, RanFunctionIdItem, RanFunctionItem, TimeToWait, Version,
 };
 use per::IntoOwned;
 
@@ -14,7 +14,7 @@ use super::node::{Components, FunctionList, component_octets, component_octets_v
 use super::procedures::Procedures;
 use super::{Controller, Event, LostReason, Node, NodeId};
 use crate::change::all;
-use crate::controller_path::{ControllerInstance, ControllerPath};
+use crate::controller_path::{ControllerInstance, ControllerPath, PathTooLong, is_path};
 use crate::{AssocId, CloseReason, Host, NodeRights, NodeTakeover, Notice, Origin, Selection, Time};
 
 impl Controller {
@@ -54,7 +54,8 @@ impl Controller {
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(wait), None);
             return;
         }
-        if let Some(looped) = self.virtualization_loop(&request) {
+        let path = ControllerPath::of_setup(&request);
+        if let Some(looped) = self.virtualization_loop(key, &path) {
             self.remark(now, assoc, looped);
             let cause = Cause::Misc(CauseMisc::OmIntervention);
             self.refuse_setup(now, assoc, version, request.transaction_id, cause, Some(TimeToWait::V60s), None);
@@ -77,7 +78,9 @@ impl Controller {
         {
             return self.direct(now, assoc, version, request.transaction_id, key, tnl);
         }
-        let octets = self.octets_with(&request, was.into_iter().chain(known));
+        // one that is too long is refused by a controller that shares its nodes, and is of no use to others
+        let controller_path = path.unwrap_or_default();
+        let octets = controller_path.octets() + self.octets_with(&request, was.into_iter().chain(known));
         if octets > self.config.max_octets_of_nodes {
             let limit_octets = self.config.max_octets_of_nodes;
             self.remark(now, assoc, Notice::NodesTooLarge { node: key, octets, limit_octets });
@@ -110,14 +113,19 @@ impl Controller {
 
         let id = self.next_node_id();
         let mut functions = FunctionList::of(Vec::new(), self.config.max_function_octets);
-        all(&request.ran_functions_added).for_each(|item| functions.add(item));
+        // the path of a virtual node in v01.00 is no function to anybody else
+        let is_path = |item: &&RanFunctionItem<'_>| version < Version::V2_03 && is_path(item);
+        all(&request.ran_functions_added).filter(|item| !is_path(item)).for_each(|item| functions.add(item));
         let FunctionList { accepted: functions, rejected, .. } = functions;
         for item in &rejected {
             let notice = Notice::FunctionRejected { ran_function_id: item.id, cause: item.cause };
             self.remark(now, assoc, notice);
         }
         let (mut components, max) = (Components::default(), self.config.max_component_octets);
-        let accepted: Vec<_> = functions.iter().map(|f| RanFunctionIdItem { id: f.id, revision: f.revision }).collect();
+        let accepted = functions.iter().map(|f| RanFunctionIdItem { id: f.id, revision: f.revision });
+        let path = all(&request.ran_functions_added).filter(is_path);
+        let path = path.map(|item| RanFunctionIdItem { id: item.id, revision: item.revision });
+        let accepted: Vec<_> = accepted.chain(path).collect();
         let response = E2SetupResponse {
             transaction_id: request.transaction_id,
             global_ric_id: self.config.ric_id,
@@ -153,7 +161,7 @@ impl Controller {
             (state.procedures, state.connection_not_before) = (Procedures::default(), now);
         }
         self.by_key.insert(key, id);
-        let node = Node { id, global_id: key, assoc, version, codec, functions, components };
+        let node = Node { id, global_id: key, assoc, version, codec, functions, components, controller_path };
         self.octets_of_nodes += node.octets();
         self.hosts.add(id, key, origin);
         self.nodes.insert(id, node);
@@ -168,9 +176,9 @@ impl Controller {
     }
 
     /// Returns why a virtual node must not set up here.
-    fn virtualization_loop(&self, request: &E2SetupRequest<'_>) -> Option<Notice> {
-        let (own, node) = (self.instance?, request.global_e2_node_id);
-        let Ok(path) = ControllerPath::of_setup(request) else { return Some(Notice::TooManyLevels { node }) };
+    fn virtualization_loop(&self, node: GlobalE2NodeId, path: &Result<ControllerPath, PathTooLong>) -> Option<Notice> {
+        let own = self.instance?;
+        let Ok(path) = path else { return Some(Notice::TooManyLevels { node }) };
         let (of, controllers) = path.find(own)?;
         Some(Notice::VirtualizationLoop { node, of: of.to_owned(), controllers })
     }

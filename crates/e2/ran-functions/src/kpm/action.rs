@@ -475,7 +475,8 @@ impl<S: KpmSource> Check<'_, S> {
         // for the controller, a UE that it may not see does not exist
         ues.retain(|ue| self.views.sees(self.controller, *ue));
         let known: Vec<_> = ues.iter().map(|ue| (self.source.ue_id(*ue), *ue)).collect();
-        let find = |ue_id: &UeId<'_>| known.iter().find(|(id, _)| id == ue_id).map(|(_, ue)| *ue);
+        // the optional parts need not be named, such as the RAN UE ID beside the AMF UE NGAP ID
+        let find = |ue_id: &UeId<'_>| known.iter().find(|(id, _)| id.is_same_ue(ue_id)).map(|(_, ue)| *ue);
         ue_ids.map(|ue_id| find(ue_id).ok_or(INFORMATION_UNAVAILABLE)).collect()
     }
 }

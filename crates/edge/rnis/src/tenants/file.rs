@@ -28,7 +28,7 @@ use ids::PlmnIdentity;
 use ring::digest::{SHA256, digest};
 use settings::{Document, Error, Table, TableKeys};
 
-use super::rights::{Rights, SliceRight, UeRights};
+use super::rights::{Rights, UeRights};
 use crate::api::OWNER;
 use crate::criteria::Topic;
 use crate::delivery::{AllowList, AllowRule, MAX_RULES, TenantShare};
@@ -208,11 +208,8 @@ fn query(text: &str) -> Result<String, String> {
     }
 }
 
-fn slice(text: &str) -> Result<SliceRight, String> {
-    match text.parse() {
-        Ok(sst) => Ok(SliceRight::Type(sst)),
-        Err(_) => Slice::try_from(text.to_owned()).map(SliceRight::One),
-    }
+fn slice(text: &str) -> Result<Slice, String> {
+    Slice::try_from(text.to_owned())
 }
 
 /// Reads a network, or an address.

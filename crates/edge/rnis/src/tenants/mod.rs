@@ -20,7 +20,7 @@ use tracing::{info, warn};
 use crate::delivery::{AllowList, TenantShare};
 use crate::directory::Directory;
 use file::{Entry, SecretHash};
-pub use rights::{Denied, Rights, SliceRight, UeRights};
+pub use rights::{Denied, Rights, UeRights};
 
 /// The file is checked for changes at most this often.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);

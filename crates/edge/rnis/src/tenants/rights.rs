@@ -21,19 +21,10 @@ pub struct Rights {
     pub plmns: Option<BTreeSet<PlmnIdentity>>,
     /// Cells.
     pub cells: Option<BTreeSet<Cell>>,
-    /// Slices in which a UE has a session.
-    pub slices: Option<Vec<SliceRight>>,
+    /// Slices in which a UE has a session; one without a differentiator includes all of its type.
+    pub slices: Option<Vec<Slice>>,
     /// UEs.
     pub ues: Option<UeRights>,
-}
-
-/// A slice, or all slices of a type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SliceRight {
-    /// A slice.
-    One(Slice),
-    /// All slices with this slice/service type.
-    Type(u8),
 }
 
 /// UEs by their identities.
@@ -91,7 +82,7 @@ impl Rights {
     #[must_use]
     pub fn permit_ue(&self, ue: &UeIds) -> bool {
         let in_slice =
-            |slices: &Vec<SliceRight>| ue.slices.iter().any(|slice| slices.iter().any(|it| it.includes(*slice)));
+            |slices: &Vec<Slice>| ue.slices.iter().any(|slice| slices.iter().any(|it| it.0.includes(&slice.0)));
         self.ues.as_ref().is_none_or(|ues| ue.associate_ids.iter().any(|id| ues.permit(id)))
             && self.slices.as_ref().is_none_or(in_slice)
     }
@@ -121,15 +112,6 @@ impl Rights {
             return Err(Denied::Ues);
         }
         Ok(())
-    }
-}
-
-impl SliceRight {
-    fn includes(self, slice: Slice) -> bool {
-        match self {
-            SliceRight::One(one) => one == slice,
-            SliceRight::Type(sst) => slice.0.sst.0 == [sst],
-        }
     }
 }
 
@@ -214,14 +196,15 @@ mod tests {
 
     #[test]
     fn slice_is_permitted_alone_or_by_its_type() {
-        let rights = |slices| Rights { slices: Some(slices), ..Rights::default() };
+        let slice = |text: &str| Slice::try_from(text.to_owned()).unwrap();
+        let rights = |permitted| Rights { slices: Some(vec![slice(permitted)]), ..Rights::default() };
         let ue = |slices: &[&str]| {
-            let slices = slices.iter().map(|slice| Slice::try_from((*slice).to_owned()).unwrap()).collect();
+            let slices = slices.iter().map(|text| slice(text)).collect();
             UeIds { slices, ..UeIds::default() }
         };
-        let one = rights(vec![SliceRight::One(Slice::try_from("1-0000ab".to_owned()).unwrap())]);
+        let one = rights("1-0000ab");
         assert!(one.permit_ue(&ue(&["2", "1-0000ab"])) && !one.permit_ue(&ue(&["1"])) && !one.permit_ue(&ue(&[])));
-        let of_type = rights(vec![SliceRight::Type(1)]);
+        let of_type = rights("1");
         assert!(
             of_type.permit_ue(&ue(&["1-0000ab"])) && of_type.permit_ue(&ue(&["1"])) && !of_type.permit_ue(&ue(&["2"]))
         );

@@ -54,7 +54,7 @@ impl State {
         verdict
     }
 
-    /// Compares with the holders of a parameter; or of a KPI, whose parameters have numbers from 1.
+    /// Compares with the holders of a parameter (`pattern` is 0), or of a KPI (`pattern` is the number of its parameter, from 1).
     fn judge_one(
         &self,
         asked: &Asked<'_>,

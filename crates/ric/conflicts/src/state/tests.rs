@@ -26,6 +26,7 @@ fn node() -> Node {
         codec: Codec::Per,
         functions: vec![function],
         components: ferric::e2::Components::default(),
+        controller_path: ferric::e2::ControllerPath::default(),
     }
 }
 

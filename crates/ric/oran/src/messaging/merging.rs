@@ -53,7 +53,7 @@ impl<O> Merged<O> {
 
 type Key = (NodeId, RanFunctionId, Arc<SubscriptionSpec>);
 
-/// All subscriptions. `O` says whose a share is.
+/// All subscriptions. `O` is the owner of a share.
 #[derive(Debug)]
 pub(crate) struct Merging<O> {
     all: HashMap<MergedId, Merged<O>>,

@@ -318,7 +318,7 @@ fn disconnect_nodes_of(handle: &Handle, is_gone: impl Fn(&[u8]) -> bool) {
         changes.push(Change::Set { key: owner_key.clone(), octets: NOBODY.to_vec() });
         if !handle.apply(vec![Change::Guarded { key: owner_key.clone(), octets: owner.clone(), changes }]) {
             return warn!(
-                "R-NIB keeps {name} and other nodes, whose RIC is gone, as connected until they set up again: {}",
+                "the RIC of {name} and other nodes is gone: R-NIB keeps them as connected until they set up again: {}",
                 sdl::NO_ROOM
             );
         }

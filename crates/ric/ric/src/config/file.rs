@@ -18,7 +18,7 @@ mod tests;
 #[cfg(feature = "otlp")]
 mod traces;
 
-#[cfg(any(feature = "conflicts", feature = "slicing", feature = "tls"))]
+#[cfg(any(feature = "conflicts", feature = "oran", feature = "slicing", feature = "tls"))]
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

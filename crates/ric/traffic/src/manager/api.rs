@@ -350,7 +350,7 @@ fn set(
     })
 }
 
-/// Executes a control of a request, whose UE is resolved when it arrives at the RIC's loop. `check` refuses it by the configuration.
+/// Executes a control of a request. Its UE is resolved when it arrives at the RIC's loop. `check` refuses it by the configuration.
 fn order_planned(
     node: &str,
     planned: PlannedControl,

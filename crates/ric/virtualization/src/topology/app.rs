@@ -29,6 +29,7 @@ use super::station::{Command, CommandKind};
 use super::ues::SharedCu;
 use super::view::View;
 use crate::alarm::Alarm;
+use crate::app::MAX_FUNCTIONS;
 use crate::node::View as TenantView;
 use crate::outgoing::Outgoing;
 use crate::physical::{Subscriber, Subscription, Subscriptions};
@@ -37,8 +38,6 @@ use crate::reports::Content;
 
 /// The maximum number of subscriptions to a part.
 const MAX_OF_PART: usize = 512;
-/// The maximum number of functions of a base station (E2AP 9.2.1: maxofRANfunctionID).
-const MAX_FUNCTIONS: usize = 256;
 /// Adds the abstraction of a topology to a RIC. `links` configures the links to the controller that sees the base stations.
 ///
 /// # Errors
@@ -373,7 +372,7 @@ impl TopologyApp {
                 warn!(
                     node = %node.global_id,
                     function = function.0,
-                    "cannot subscribe to the UEs of the CU, whose base stations have none: {reason}"
+                    "cannot subscribe to the UEs of the CU: its base stations have none: {reason}"
                 );
             }
         }

@@ -306,7 +306,7 @@ pub(super) fn expose(
         let config = NodeConfig {
             version: Some(cu.version),
             about: format!("{} parts of {}", station.parts.len(), cu.global_id),
-            controller_path: cu.components.controller_path().with(instance, &cu.global_id),
+            controller_path: cu.controller_path.with(instance, &cu.global_id),
             ..NodeConfig::new(station.config.global_id(&cu.global_id))
         };
         let handle = agents.add_node(config, station.functions.iter().map(make).collect());

@@ -13,7 +13,7 @@ use settings::{Document, Element, Error, Table, TableKeys};
 
 /// The maximum number of base stations.
 const MAX_STATIONS: usize = 1024;
-/// The maximum number of DUs of a base station: each function of each DU is one of the base station's, which has at most 256.
+/// The maximum number of DUs of a base station: each function of each DU is one of the base station's, which has at most 255.
 const MAX_DUS: usize = 16;
 /// The largest file, in octets.
 const MAX_FILE: u64 = 256 * 1024;

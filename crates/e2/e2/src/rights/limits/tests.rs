@@ -13,7 +13,9 @@ use per::{Bits, PrintableString, Single};
 
 use super::*;
 use crate::topology::UeContext;
-use crate::{AssocId, Components, FunctionName, Lacking, NodeId, RanFunction, Selection, Time, XappRights};
+use crate::{
+    AssocId, Components, ControllerPath, FunctionName, Lacking, NodeId, RanFunction, Selection, Time, XappRights,
+};
 
 const RC: RanFunctionId = RanFunctionId(3);
 const KPM: RanFunctionId = RanFunctionId(2);
@@ -65,6 +67,7 @@ fn node() -> Node {
             function(MAC, "1.3.6.1.4.1.53148.1.1.2.142", Vec::new()),
         ],
         components: Components::default(),
+        controller_path: ControllerPath::default(),
     }
 }
 

@@ -8,7 +8,9 @@ mod v1;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use e2sm::common::{Cgi, FiveQi, GnbCuUeF1apId, NrCgi, PlmnIdentity, RicStyleType, SNssai, Sst, True, UeId, UeIdGnbDu};
+use e2sm::common::{
+    Cgi, FiveQi, GnbCuUeF1apId, NrCgi, PlmnIdentity, RanUeId, RicStyleType, SNssai, Sst, True, UeId, UeIdGnbDu,
+};
 use e2sm::kpm::dictionary::Scope as OfferScope;
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormat2, ActionDefinitionFormat4,

@@ -273,6 +273,17 @@ fn ues_without_values_in_some_periods() {
     assert_eq!(bench.lines(1), [(Some(2), 0, Value::Integer(20), false)]);
 }
 
+/// A UE is the same one with and without the optional parts of its UE ID.
+#[test]
+fn ue_is_found_by_the_mandatory_parts_of_its_id() {
+    let UeId::GnbDu(of_node) = ue_id(2) else { unreachable!("it is that of a DU") };
+    let named_ue = [UeId::GnbDu(UeIdGnbDu { ran_ueid: Some(RanUeId([7; 8])), ..of_node })];
+    let mut bench = Bench::speaking(Revision::V3_00, &[1, 2]);
+    bench.report_request(&report_request(&named(&[VOLUME]), 10, 10, Scope::Ues(&named_ue)));
+    bench.run_until(10);
+    assert_eq!(bench.lines(0), [(None, 0, Value::Integer(20), false)]);
+}
+
 #[test]
 fn subscriptions_are_independent() {
     let mut bench = Bench::speaking(Revision::V3_00, &[1]);

@@ -1,7 +1,7 @@
 //! A1-EI: enrichment information of a non-RT RIC for xApps.
 //!
 //! The near-RT RIC is the consumer: it asks the non-RT RIC for EI types and has it create EI jobs (`/A1-EI/v1/eitypes`,
-//! `/A1-EI/v1/eijobs`), whose results and status the non-RT RIC and producers of information post to [`routes`]. Each result goes to
+//! `/A1-EI/v1/eijobs`). The non-RT RIC and producers of information post results and status of jobs to [`routes`]. Each result goes to
 //! the xApps of its job, by the [`JobLink`] of each. Messages are those of the reference platform: JSON documents, which RMR carries
 //! with the types 20013 (A1_EI_QUERY_ALL) to 20017 (A1_EI_DATA_DELIVERY).
 //!

@@ -184,7 +184,7 @@ impl Enrichment {
         if let Outcome::Refused(error) = &outcome
             && self.0.log.allow(Host::Unknown)
         {
-            warn!("A1-EI: job `{job_id}` is refused, and its xApp told so: {}", escaped(&error.detail));
+            warn!("A1-EI: the producer refuses job `{job_id}`; its xApp gets the reason: {}", escaped(&error.detail));
         }
         let mut jobs = self.jobs();
         let (is_changed, notices) = jobs.finish(job_id, did, sent, outcome);
