@@ -218,7 +218,7 @@ mod tests {
             (tenant("a", "50.05", &of("00101")) + &tenant("b", "50", &of("00102")), "are 100.05 % in total"),
             (
                 tenant("a", "10", "plmn = \"00101\"\ns_nssais = [\"1\"]") + &tenant("b", "10", &of("00101")),
-                "line 6: tenant[1]: ric: tenants `a` and `b` of PLMN 00101 have one controller",
+                "line 10: tenant[1]: ric: tenants `a` and `b` of PLMN 00101 have one controller",
             ),
             (tenant("a", "10", &of("00101")) + &tenant("a", "10", &of("00102")), "there are two tenants `a`"),
             (tenant("a", "10", &of("00101")) + &tenant("b", "10", &of("00101")), "would have the same subscribers"),

@@ -25,7 +25,7 @@ pub(crate) fn station_of(tenants: &[(PlmnIdentity, &str)]) -> NodeState {
     let tenant = |(at, (plmn, s_nssais)): (usize, &(PlmnIdentity, &str))| {
         let name = char::from(b'a' + at as u8);
         format!(
-            "[[tenant]]\nname = \"{name}\"\nshare_percent = {share}\nplmn = \"{plmn}\"\ns_nssais = [{s_nssais}]\nric = \"tcp://127.0.0.1:1\"\n"
+            "[[tenant]]\nname = \"{name}\"\nshare_percent = {share}\nplmn = \"{plmn}\"\ns_nssais = [{s_nssais}]\nric = \"tcp://{name}:1\"\n"
         )
     };
     let sla = Sla::parse(&tenants.iter().enumerate().map(tenant).collect::<String>()).unwrap();

@@ -17,7 +17,7 @@ fn quota(plmn: PlmnIdentity, sst: u8, min: u8, max: u8) -> SlicePrbQuota {
 fn sla() -> Sla {
     let tenant = |name: &str, share: u32, plmn: &str, more: &str| {
         format!(
-            "[[tenant]]\nname = \"{name}\"\nshare_percent = {share}\nplmn = \"{plmn}\"\nric = \"tcp://127.0.0.1:1\"\n{more}\n"
+            "[[tenant]]\nname = \"{name}\"\nshare_percent = {share}\nplmn = \"{plmn}\"\nric = \"tcp://{name}:1\"\n{more}\n"
         )
     };
     let text =
