@@ -7,8 +7,8 @@ use e2sm::ccc::{self, RanConfigurationStructure as Structure};
 use e2sm::common::{Cgi, NrCgi, PlmnIdentity, SNssai, Sst, UeId};
 use e2sm::rc::dictionary::node_information;
 use e2sm::rc::{
-    self, Control, ControlAction, ControlOutcome as RcOutcome, ControlOutcomeFormats, Drx, E2NodeInfoChangeId, Plan,
-    RanParameterValue, RrcState, SlicePrbQuota,
+    self, Control, ControlAction, ControlOutcome as RcOutcome, ControlOutcomeFormats, Drx, E2NodeInfoChangeId,
+    Handover, Plan, RanParameterValue, RrcState, SlicePrbQuota,
 };
 use ferric::agent::Admission;
 use ferric::e2::{Action, ControlOutcome, NodeId, RequestEvent, SubscribeError, SubscriptionSpec};
@@ -138,14 +138,19 @@ impl RawXapp {
         self.control_function(self.ccc, &header, &message)
     }
 
-    /// Reports structures of the cell once.
+    /// Reports structures of all cells once.
     fn structures(&mut self, names: &[&str]) -> Vec<ccc::CellReported> {
+        self.structures_of(None, names)
+    }
+
+    /// Reports structures of a cell once, or of all.
+    fn structures_of(&mut self, cell: Option<Cgi>, names: &[&str]) -> Vec<ccc::CellReported> {
         let structure = |name: &&str| ccc::StructureForAction {
             report_type: ccc::ReportType::All,
             name: (*name).to_owned(),
             attributes: None,
         };
-        let cell = ccc::CellForAction { cell_global_id: None, structures: names.iter().map(structure).collect() };
+        let cell = ccc::CellForAction { cell_global_id: cell, structures: names.iter().map(structure).collect() };
         let definition = ccc::ActionDefinition {
             ric_style_type: ccc::CELL_STYLE,
             format: ccc::ActionDefinitionFormat::CellLevel(vec![cell]),
@@ -238,6 +243,50 @@ fn each_operator_hands_its_own_ue_over() {
         eventually("the owner sees it there", || at_host.cell().unwrap() == Some(to));
         assert_eq!(cells(), before, "the others have not moved");
     }
+}
+
+/// In the network of an operator, each cell has its PLMN in all that it receives, and it names the cells so.
+#[test]
+fn cells_have_the_plmn_of_the_operator() {
+    const PRBS: &str = "RRU.PrbTotDl";
+    let network = network(0);
+    // one entry for each of the two cells, whether it is known by events of UEs or by reports of E2SM-CCC
+    for (ric, plmn) in [(&network.host, "00101"), (&network.a, "00101"), (&network.b, "00102")] {
+        ric.rest.eventually("/v1/cells", |cells| {
+            cells["cells"].as_array().is_some_and(|all| all.len() == 2 && all.iter().all(|cell| cell["plmn"] == plmn))
+        });
+    }
+    let b = connect(&network.b);
+    let ue = b.ue(own_ues(&b).first().unwrap().clone()).unwrap();
+    eventually("the cell of the UE is known", || ue.cell().unwrap().is_some());
+    let from = ue.cell().unwrap().unwrap();
+    let mut stream = b.kpm([PRBS]).cell(from).every(100).unwrap();
+    assert!(stream.next_within(PATIENCE).unwrap().unwrap().number(PRBS).is_some(), "a measurement of the cell");
+
+    let mut xapp = RawXapp::connect(&network.b);
+    let cells = xapp.structures(&["O-NRCellDU"]);
+    let Cgi::NrCgi(own) = cells[0].cell_global_id else { panic!("{cells:?}") };
+    assert_eq!((cells.len(), own.plmn_identity), (1, B), "the cell of the first base station");
+    let own = Cgi::NrCgi(own);
+    let read = xapp.structures_of(Some(own), &["O-NRCellDU"]);
+    assert_eq!((read.len(), read[0].cell_global_id), (1, own));
+    // named as the base station names it, it is the same cell
+    let physical = nr_cell(&mut RawXapp::connect(&network.host));
+    assert_eq!(physical.plmn_identity, A);
+    let read = xapp.structures_of(Some(Cgi::NrCgi(physical)), &["O-NRCellDU"]);
+    assert_eq!(read[0].cell_global_id, own);
+
+    let to = b.cells().unwrap().iter().map(ferric::xapp::Cell::id).find(|cell| *cell != from).unwrap();
+    let ids: Vec<NodeId> = xapp.xapp.nodes().map(|node| node.id).collect();
+    let target = |plmn| Handover::to(Cgi::NrCgi(NrCgi::new(plmn, to.identity())));
+    let control = Control::of_ue(ue_id(ue.reference()), ControlAction::Handover(target(B)));
+    // the other base station has no such UE
+    let acknowledged = ids.into_iter().filter(|node| {
+        xapp.node = *node;
+        matches!(xapp.control(&control), ControlOutcome::Acknowledged(_))
+    });
+    assert_eq!(acknowledged.count(), 1);
+    eventually("the UE is in the other cell", || ue.cell().unwrap() == Some(to));
 }
 
 #[test]
@@ -456,7 +505,11 @@ fn quotas_and_policies_are_parts_of_the_share() {
         rrm_policy_dedicated_ratio: Some(0),
     });
     let answer = of_b.set(cell, policy);
-    assert!(matches!(answer, ControlOutcome::Acknowledged(_)), "{answer:?}");
+    let ControlOutcome::Acknowledged(Some(octets)) = &answer else { panic!("{answer:?}") };
+    let ccc::ControlOutcomeFormat::CellLevel { cells, .. } = ccc::ControlOutcome::decode(octets).unwrap().format else {
+        panic!("{answer:?}")
+    };
+    assert_eq!(cells[0].cell_global_id, cell, "the outcome is of the cell that was named");
     let both = BTreeSet::from([(A, 30), (B, 40)]);
     assert_eq!(shares(&mut owner), both);
     // each reads its own policies as it has set them, and sets none of the other

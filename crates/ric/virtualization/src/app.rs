@@ -19,6 +19,7 @@ use tracing::{info, warn};
 
 use crate::alarm::Alarm;
 use crate::base_station::{BaseStation, Changes};
+use crate::cells::CellPlmn;
 use crate::controls::Controls;
 use crate::function::VirtualFunction;
 use crate::networks::Networks;
@@ -520,8 +521,16 @@ fn add_virtual_node(
     ric: &mut IappContext<'_>,
 ) -> Option<NodeHandle> {
     let agreement = &sla.tenants[tenant];
-    let functions = offered.iter().map(|(definition, model)| {
-        let function = VirtualFunction::new(shared.clone(), tenant, definition.clone(), *model);
+    let plmn = CellPlmn::to_tenant(&shared.lock(), tenant);
+    let functions = offered.iter().map(|(function, model)| {
+        let mut function = function.clone();
+        if matches!(model, Offered::Ccc)
+            && !plmn.is_same()
+            && let Ok(definition) = ccc::definition_for(plmn, &function.definition)
+        {
+            function.definition = definition;
+        }
+        let function = VirtualFunction::new(shared.clone(), tenant, function, *model);
         Box::new(function) as Box<dyn ferric::agent::RanFunction + Send>
     });
     let config = NodeConfig {

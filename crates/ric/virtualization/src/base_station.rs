@@ -22,7 +22,7 @@ use crate::ues::Change;
 /// A base station.
 pub(crate) struct BaseStation {
     pub global_id: GlobalE2NodeId,
-    /// The functions that tenants have, with the definitions that they see.
+    /// The functions that tenants have, with the definitions that they see, where cells have the PLMN of the base station.
     pub functions: Vec<(Function, Offered)>,
     pub shared: SharedNode,
     /// By the place of the tenant.

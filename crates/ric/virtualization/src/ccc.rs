@@ -5,20 +5,23 @@
 //! | O-GNBCUCPFunction, O-GNBCUUPFunction, O-GNBDUFunction, O-NRCellCU, O-NRCellDU, O-BWP | reports, with its own PLMN and network slices in lists of these |
 //! | O-RRMPolicyRatio | reports and controls of policies of its own network slices, with ratios of its virtual cell as in [`policies`](crate::policies) |
 //!
+//! Cells have the PLMN of the tenant, as in [`cells`](crate::cells).
+//!
 //! Other structures and queries are not offered: locking, waking or moving the border of a cell concerns the UEs of all tenants. A
 //! control takes effect as a whole or not at all, as far as the base station does not refuse one of its structures.
 
 use e2sm::ccc::{
     ActionDefinition, ActionDefinitionFormat, Cause as Why, CellControlled, CellOutcome, ControlHeader, ControlMessage,
-    ControlMessageFormat, ControlOutcome, ControlOutcomeFormat, IndicationMessage, IndicationMessageFormat, JsonError,
-    PlmnInfo, RanConfigurationStructure as Structure, RanFunctionDefinition, RrmPolicyRatio, StructureControlled,
-    StructureFailed, StructureReported, SupportedStructure,
+    ControlMessageFormat, ControlOutcome, ControlOutcomeFormat, EventTriggerDefinition, EventTriggerDefinitionFormat,
+    IndicationMessage, IndicationMessageFormat, JsonError, PlmnInfo, RanConfigurationStructure as Structure,
+    RanFunctionDefinition, RrmPolicyRatio, StructureControlled, StructureFailed, StructureReported, SupportedStructure,
 };
 use e2sm::common::Cgi;
 use ferric::agent::{ControlFailure, ControllerId};
 use ferric::e2::{ControlRequest, SubscriptionSpec};
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest};
 
+use crate::cells::CellPlmn;
 use crate::node::{Effect, NodeState, TenantControl};
 use crate::policies::{CellPolicies, PolicyRefusal};
 use crate::reports::Content;
@@ -74,18 +77,49 @@ pub(crate) fn offered_definition(definition: &[u8]) -> Result<Vec<u8>, JsonError
     Ok(out)
 }
 
-/// Checks and completes the actions of a subscription: policies are reported with what identifies them.
+/// Returns an offered definition with the cells of a tenant's network.
+///
+/// # Errors
+/// If the definition cannot be decoded.
+pub(crate) fn definition_for(plmn: CellPlmn, offered: &[u8]) -> Result<Vec<u8>, JsonError> {
+    let mut definition = RanFunctionDefinition::decode(offered)?;
+    definition.cells.iter_mut().flatten().for_each(|cell| {
+        plmn.cell(&mut cell.cell_global_id);
+    });
+    let mut out = Vec::new();
+    definition.encode(&mut out)?;
+    Ok(out)
+}
+
+/// An event trigger of a tenant with the cells of the base station; `None` if it is the same. One that cannot be decoded is the same:
+/// the base station answers.
+fn translated_trigger(plmn: CellPlmn, octets: &[u8]) -> Option<Vec<u8>> {
+    let mut trigger = EventTriggerDefinition::decode(octets).ok()?;
+    let EventTriggerDefinitionFormat::CellLevelChange(cells) = &mut trigger.format else { return None };
+    let is_changed = cells.iter_mut().fold(false, |any, cell| plmn.optional(&mut cell.cell_global_id) | any);
+    let mut out = Vec::new();
+    (is_changed && trigger.encode(&mut out).is_ok()).then_some(out)
+}
+
+/// Checks, translates and completes the actions of a subscription: policies are reported with what identifies them. `plmn` is that of
+/// cells towards the base station.
 ///
 /// # Errors
 /// The cause with which the tenant's subscription is refused.
-pub(crate) fn complete(spec: &mut SubscriptionSpec) -> Result<(), Cause> {
+pub(crate) fn complete(spec: &mut SubscriptionSpec, plmn: CellPlmn) -> Result<(), Cause> {
     const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
+    if let Some(translated) = translated_trigger(plmn, &spec.event_trigger) {
+        spec.event_trigger = translated;
+    }
     for action in &mut spec.actions {
         let octets = action.definition.as_deref().ok_or(NOT_SUPPORTED)?;
         let mut definition = ActionDefinition::decode(octets).map_err(|_| SYNTAX)?;
         let structures: Vec<_> = match &mut definition.format {
             ActionDefinitionFormat::NodeLevel(structures) => structures.iter_mut().collect(),
             ActionDefinitionFormat::CellLevel(cells) => {
+                cells.iter_mut().for_each(|cell| {
+                    plmn.optional(&mut cell.cell_global_id);
+                });
                 cells.iter_mut().flat_map(|cell| &mut cell.structures).collect()
             }
         };
@@ -136,7 +170,11 @@ pub(crate) fn partition(
             structures.is_empty()
         }
         IndicationMessageFormat::CellLevel(cells) => {
-            cells.iter_mut().for_each(|cell| own(Some(cell.cell_global_id), &mut cell.structures));
+            let plmn = CellPlmn::to_tenant(node, tenant);
+            for cell in &mut *cells {
+                own(Some(cell.cell_global_id), &mut cell.structures);
+                plmn.cell(&mut cell.cell_global_id);
+            }
             cells.retain(|cell| !cell.structures.is_empty());
             cells.is_empty()
         }
@@ -243,6 +281,11 @@ pub(crate) fn control(
             return Err(failure(CauseRicRequest::ControlFailedToExecute, format));
         }
     };
+    let plmn = CellPlmn::to_station(node, tenant);
+    let physical_cell = |mut cell: Cgi| {
+        plmn.cell(&mut cell);
+        cell
+    };
     let state = &node.tenants[tenant];
     if state.has_pending_policies {
         return Err(Cause::RicRequest(CauseRicRequest::FunctionResourceLimit).into());
@@ -250,7 +293,7 @@ pub(crate) fn control(
     let mut next = state.cell_policies.clone();
     let mut results = Vec::new();
     for cell in &cells {
-        let id = physical_cell(cell.cell_global_id, node, tenant);
+        let id = physical_cell(cell.cell_global_id);
         let translate = |structure: &StructureControlled| translate(id, structure, &mut next, node, tenant);
         results.push(cell.structures.iter().map(translate).collect::<Vec<_>>());
     }
@@ -272,7 +315,7 @@ pub(crate) fn control(
             new_values: Structure::RrmPolicyRatio(new),
         };
         let structures = results.into_iter().flatten().map(structure).collect();
-        CellControlled { cell_global_id: physical_cell(cell.cell_global_id, node, tenant), structures }
+        CellControlled { cell_global_id: physical_cell(cell.cell_global_id), structures }
     });
     let message = encoded(physical.collect()).map_err(|_| ControlFailure::from(SYNTAX))?;
     Ok(TenantControl {
@@ -283,18 +326,6 @@ pub(crate) fn control(
         message,
         effect: Effect::CellPolicies(next),
     })
-}
-
-/// The cell of the base station: its PLMN is that of the tenant in its network.
-fn physical_cell(mut cell: Cgi, node: &NodeState, tenant: usize) -> Cgi {
-    let plmn = match &mut cell {
-        Cgi::NrCgi(cell) => &mut cell.plmn_identity,
-        Cgi::EutraCgi(cell) => &mut cell.plmn_identity,
-    };
-    if *plmn == node.sla.tenants[tenant].plmn {
-        *plmn = node.plmn;
-    }
-    cell
 }
 
 /// The policy, and the old values that identify it, for the base station. Records the policy in `next`.
@@ -367,9 +398,14 @@ fn encoded(cells: Vec<CellControlled>) -> Result<Vec<u8>, JsonError> {
     Ok(out)
 }
 
-/// Translates the outcome of a control that the base station has executed, at least in part. Returns it, and the policies that the
-/// tenant has now.
-pub(crate) fn outcome(octets: &[u8], before: &CellPolicies, next: &CellPolicies) -> (Option<Vec<u8>>, CellPolicies) {
+/// Translates the outcome of a control that the base station has executed, at least in part. `plmn` is that of cells towards the tenant.
+/// Returns it, and the policies that the tenant has now.
+pub(crate) fn outcome(
+    octets: &[u8],
+    before: &CellPolicies,
+    next: &CellPolicies,
+    plmn: CellPlmn,
+) -> (Option<Vec<u8>>, CellPolicies) {
     let Ok(mut outcome) = ControlOutcome::decode(octets) else { return (None, next.clone()) };
     let ControlOutcomeFormat::CellLevel { cells, .. } = &mut outcome.format else { return (None, next.clone()) };
     let mut now = before.clone();
@@ -391,6 +427,7 @@ pub(crate) fn outcome(octets: &[u8], before: &CellPolicies, next: &CellPolicies)
             of_tenant(before, &mut structure.old_values);
             of_tenant(next, &mut structure.requested_values);
         }
+        plmn.cell(cell);
     }
     let mut out = Vec::new();
     let encoded = outcome.encode(&mut out);

@@ -9,6 +9,7 @@ use ferric::server::IappContext;
 use tracing::warn;
 
 use crate::base_station::BaseStation;
+use crate::cells::CellPlmn;
 use crate::node::{Effect, TenantControl};
 use crate::policies::Policies;
 use crate::{ccc, rc};
@@ -165,6 +166,7 @@ impl Controls {
         let is_executed = matches!(outcome, ControlOutcome::Acknowledged(_));
         {
             let mut shared = node.shared.lock();
+            let plmn = CellPlmn::to_tenant(&shared, tenant);
             let state = &mut shared.tenants[tenant];
             state.has_pending_policies &= effect == Effect::None;
             match effect {
@@ -172,7 +174,7 @@ impl Controls {
                 Effect::CellPolicies(next) => {
                     // each structure has an outcome of its own
                     let before = &state.cell_policies;
-                    let translated = octets.take().map(|octets| ccc::outcome(&octets, before, &next));
+                    let translated = octets.take().map(|octets| ccc::outcome(&octets, before, &next, plmn));
                     let all = || (None, if is_executed { next.clone() } else { before.clone() });
                     let (of_tenant, now) = translated.unwrap_or_else(all);
                     (octets, state.cell_policies) = (of_tenant, now);

@@ -8,6 +8,7 @@ use e2sm::slice::{ControlHeader, ControlMessage};
 use e2sm::tc;
 
 use crate::ccc;
+use crate::cells::CellPlmn;
 use crate::kpm::KpmView;
 use crate::node::{Command, CommandKind, Effect, MAX_CONTROLS, MAX_SUBSCRIPTIONS, Offered, SharedNode, View};
 use crate::outgoing::{HasOutgoing, Queue};
@@ -81,7 +82,7 @@ impl RanFunction for VirtualFunction {
                 Offered::Rc(detection) => {
                     view = View::Rc(RcView::of(&detection, &mut spec, self.tenant, &node)?);
                 }
-                Offered::Ccc => ccc::complete(&mut spec)?,
+                Offered::Ccc => ccc::complete(&mut spec, CellPlmn::to_station(&node, self.tenant))?,
                 _ => {}
             }
             let state = &mut node.tenants[self.tenant];

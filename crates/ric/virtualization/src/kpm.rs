@@ -9,20 +9,24 @@
 //! So cell aggregates are those that the base station itself counts for the tenant, by the S-NSSAI of the traffic. Those of a tenant
 //! with several S-NSSAIs are sums of several labels, and those of a tenant with the rest of a PLMN are what the S-NSSAIs of others leave
 //! of it; only measurements that are sums over UEs are, see `labels`. Style 3 is not offered: its values are sums over the UEs of all
-//! tenants. Revisions are v02.01 to v04.00.
+//! tenants. Revisions are v02.01 to v04.00, whose RAN function definitions name no cells.
+//!
+//! The cells of actions and of labels (v04.00) have the PLMN of the tenant, as in [`cells`](crate::cells).
 
 use std::sync::Arc;
 
 use e2sm::common::{RicStyleType, UeId};
 use e2sm::kpm::{
-    ActionDefinition, ActionDefinitionFormats, Detection, IndicationMessage, IndicationMessageFormat1,
-    IndicationMessageFormats, MeasurementDataItem, MeasurementInfoItem, RanFunctionDefinition, Revision,
+    ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormats, Detection, IndicationMessage,
+    IndicationMessageFormat1, IndicationMessageFormats, MeasurementDataItem, MeasurementInfoItem,
+    RanFunctionDefinition, Revision,
 };
 use e2sm::{Arena, Error};
 use ferric::e2::SubscriptionSpec;
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId};
 use per::{IntoOwned, List};
 
+use crate::cells::{CellPlmn, each};
 use crate::node::NodeState;
 use crate::reports::Content;
 use labels::{Combination, Labels};
@@ -80,6 +84,26 @@ struct NodeMeasurements {
 pub(crate) struct KpmView {
     /// By action, those of styles 1 and 2.
     asked: Vec<(RicActionId, Asked)>,
+    /// The actions on UEs whose labels name cells: so may those of the reports.
+    with_cells: Vec<RicActionId>,
+}
+
+/// Changes the cells of labels. Returns whether something has changed.
+fn label_cells(plmn: CellPlmn, measurements: &mut List<'_, MeasurementInfoItem<'_>>) -> bool {
+    each(measurements, |measurement| {
+        each(&mut measurement.label_info_list.0, |label| plmn.optional(&mut label.meas_label.cell_global_id))
+    })
+}
+
+/// Changes the cells of labels in the report of a UE. Returns whether something has changed.
+fn report_cells(plmn: CellPlmn, report: &mut IndicationMessageFormat1<'_>) -> bool {
+    let Some(of_report) = &mut report.meas_info_list else { return false };
+    let mut measurements: List<'_, _> = of_report.to_vec().into();
+    let is_changed = label_cells(plmn, &mut measurements);
+    if is_changed {
+        *of_report = measurements.into();
+    }
+    is_changed
 }
 
 impl KpmView {
@@ -97,18 +121,28 @@ impl KpmView {
         const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
         const UNAVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
         let Detection { revision, wire, .. } = *detection;
-        let mut asked = Vec::new();
+        let plmn = CellPlmn::to_station(node, tenant);
+        let (mut asked, mut with_cells) = (Vec::new(), Vec::new());
         for action in &mut spec.actions {
             let octets = action.definition.take().ok_or(NOT_SUPPORTED)?;
             let arena = Arena::new();
             let mut definition = ActionDefinition::decode_in(&octets, revision, wire, &arena)
                 .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
             let has = |id: &UeId<'_>| node.ues.has(tenant, id);
+            let mut of_ues = |format: &mut ActionDefinitionFormat1<'_>| {
+                plmn.optional(&mut format.cell_global_id);
+                if label_cells(plmn, &mut format.meas_info_list) {
+                    with_cells.push(action.id);
+                }
+            };
             match &mut definition.formats {
                 ActionDefinitionFormats::Format1(format) => {
                     let original = format.meas_info_list.clone().into_owned();
                     let labels = Labels::of(&node.sla, tenant, (detection, offered));
-                    let (measurements, combinations) = labels.translate(&original)?;
+                    plmn.optional(&mut format.cell_global_id);
+                    let mut of_station: List<'_, _> = original.clone();
+                    label_cells(plmn, &mut of_station);
+                    let (measurements, combinations) = labels.translate(&of_station)?;
                     format.meas_info_list = measurements.clone();
                     let measurements = NodeMeasurements { original, sent: measurements, combinations };
                     asked.push((action.id, Asked::Node(measurements)));
@@ -118,14 +152,16 @@ impl KpmView {
                         return Err(UNAVAILABLE);
                     }
                     asked.push((action.id, Asked::Ue(format.ue_id.clone().into_owned())));
+                    of_ues(&mut format.subscript_info);
                 }
-                ActionDefinitionFormats::Format5(format)
-                    if !format.matching_ueid_list.iter().all(|item| has(&item.ue_id)) =>
-                {
-                    return Err(UNAVAILABLE);
+                ActionDefinitionFormats::Format4(format) => of_ues(&mut format.subscription_info),
+                ActionDefinitionFormats::Format5(format) => {
+                    if !format.matching_ueid_list.iter().all(|item| has(&item.ue_id)) {
+                        return Err(UNAVAILABLE);
+                    }
+                    of_ues(&mut format.subscription_info);
                 }
                 ActionDefinitionFormats::Format3(_) => return Err(NOT_SUPPORTED),
-                _ => {}
             }
             let mut out = Vec::new();
             definition
@@ -133,7 +169,7 @@ impl KpmView {
                 .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
             action.definition = Some(out);
         }
-        Ok((Arc::new(KpmView { asked }), spec))
+        Ok((Arc::new(KpmView { asked, with_cells }), spec))
     }
 
     /// Writes what a tenant receives of a report of an action.
@@ -151,6 +187,8 @@ impl KpmView {
     ) -> Result<Content, Error> {
         let Detection { revision, wire, .. } = *detection;
         let mut report = report.clone();
+        // only labels name cells
+        let cells = self.with_cells.contains(&action).then(|| CellPlmn::to_tenant(node, tenant));
         match &mut report.formats {
             IndicationMessageFormats::Format1(format) => {
                 match self.asked.iter().find(|(id, _)| *id == action).map(|(_, asked)| asked) {
@@ -159,17 +197,23 @@ impl KpmView {
                         content => return Ok(content),
                     },
                     // its UE ID may be that of another UE by now
-                    Some(Asked::Ue(ue_id)) if node.ues.has(tenant, ue_id) => return Ok(Content::Unchanged),
+                    Some(Asked::Ue(ue_id)) if node.ues.has(tenant, ue_id) => {
+                        if !cells.is_some_and(|plmn| report_cells(plmn, format)) {
+                            return Ok(Content::Unchanged);
+                        }
+                    }
                     _ => return Ok(Content::Nothing),
                 }
             }
             IndicationMessageFormats::Format3(format) => {
                 let all = format.ue_meas_report_list.len();
                 let own = format.ue_meas_report_list.iter().filter(|report| node.ues.has(tenant, &report.ue_id));
-                let own: List<'_, _> = own.cloned().collect();
+                let mut own: List<'_, _> = own.cloned().collect();
+                let has_changed =
+                    cells.is_some_and(|plmn| each(&mut own, |of| report_cells(plmn, &mut of.meas_report)));
                 match own.len() {
                     0 => return Ok(Content::Nothing),
-                    own if own == all => return Ok(Content::Unchanged),
+                    own if own == all && !has_changed => return Ok(Content::Unchanged),
                     _ => format.ue_meas_report_list = own,
                 }
             }

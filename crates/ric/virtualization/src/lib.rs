@@ -24,6 +24,7 @@ mod alarm;
 mod app;
 mod base_station;
 pub mod ccc;
+mod cells;
 mod controls;
 mod function;
 pub mod kpm;

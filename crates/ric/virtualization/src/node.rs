@@ -16,10 +16,12 @@ use ferric::e2ap::{Cause, RanFunctionId, RicActionId, RicRequestId};
 use ids::PlmnIdentity;
 use per::{List, PrintableString};
 
+use crate::cells::CellPlmn;
 use crate::kpm::KpmView;
 use crate::outgoing::Outbox;
 use crate::policies::{CellPolicies, Policies};
 use crate::rc::{PendingInserts, RcView};
+use crate::reports::event_cells;
 use crate::sla::Sla;
 use crate::slices::{Part, VirtualSlices};
 use crate::tc::TcMap;
@@ -159,7 +161,12 @@ impl NodeState {
 
     /// Reports the present UEs of a tenant to a new subscriber.
     pub fn report_present(&mut self, tenant: usize, function: RanFunctionId, key: RequestKey, wire: Wire) {
-        let notifications: List<'_, Notification<'_>> = self.ues.present(tenant).collect();
+        let plmn = CellPlmn::to_tenant(self, tenant);
+        let mut notifications: Vec<Notification<'_>> = self.ues.present(tenant).collect();
+        notifications.iter_mut().for_each(|event| {
+            event_cells(plmn, event);
+        });
+        let notifications: List<'_, _> = notifications.into();
         if notifications.is_empty() {
             return;
         }

@@ -3,7 +3,7 @@
 //! | service | what a tenant has |
 //! |---|---|
 //! | report styles 1, 2 | messages and outcomes of procedures of its own UEs; a report of no particular UE is for no tenant |
-//! | report style 3 | changes of the node and its cells |
+//! | report style 3 | changes of the node and its cells, which have the PLMN of the tenant as in [`cells`](crate::cells) |
 //! | report styles 4, 5 | its own UEs |
 //! | insert | procedures of its own UEs; those of UEs that no tenant has subscribed to continue at once |
 //! | control | the actions in `ACTIONS` on its own UEs; the slice-level PRB quota as in [`policies`](crate::policies) |
@@ -13,14 +13,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use e2sm::common::{Cgi, PlmnIdentity, UeId};
+use e2sm::common::{Cgi, UeId};
 use e2sm::rc::{
-    ActionDefinition, ActionDefinitionFormats, ActionId, ConditionalHandover, Control, ControlAction, ControlActions,
-    ControlHeader, ControlHeaderFormat1, ControlHeaderFormats, ControlOutcome, ControlOutcomeFormat1,
-    ControlOutcomeFormats, ControlTarget, Decision, Detection, IndicationHeader, IndicationHeaderFormats,
-    IndicationMessage, IndicationMessageFormats, RanFunctionDefinition, RanFunctionDefinitionControl,
-    RanParameterElementItem, RanParameterId, RanParameterItem, RanParameterValue, RanParameterValueType, SlicePrbQuota,
-    WantedRanParameter, dictionary,
+    ActionDefinition, ActionDefinitionFormats, ActionId, Control, ControlAction, ControlActions, ControlHeader,
+    ControlHeaderFormat1, ControlHeaderFormats, ControlOutcome, ControlOutcomeFormat1, ControlOutcomeFormats,
+    ControlTarget, Decision, Detection, EventTrigger, IndicationHeader, IndicationHeaderFormats, IndicationMessage,
+    IndicationMessageFormats, RanFunctionDefinition, RanFunctionDefinitionControl, RanParameterElementItem,
+    RanParameterId, RanParameterItem, RanParameterValue, RanParameterValueType, SlicePrbQuota, WantedRanParameter,
+    dictionary,
 };
 use e2sm::{Arena, Error};
 use ferric::agent::{ControlFailure, ControllerId};
@@ -29,9 +29,12 @@ use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId};
 use per::{IntoOwned, List, PrintableString};
 use ran_functions::rc::REFUSAL_REASON;
 
+use crate::cells::CellPlmn;
 use crate::node::{Effect, NodeState, TenantControl};
 use crate::policies::Policies;
 use crate::reports::Content;
+
+mod cells;
 
 /// The control actions that tenants have.
 const ACTIONS: [ActionId; 9] = [
@@ -127,6 +130,12 @@ impl RcView {
         tenant: usize,
         node: &NodeState,
     ) -> Result<Arc<RcView>, Cause> {
+        let plmn = CellPlmn::to_station(node, tenant);
+        if !plmn.is_same()
+            && let Some(translated) = translated_trigger(detection, plmn, &spec.event_trigger)
+        {
+            spec.event_trigger = translated;
+        }
         RcView::of_ues(detection, spec, &|asked| node.ues.find(tenant, asked).cloned())
     }
 
@@ -201,7 +210,22 @@ impl RcView {
         report: &IndicationMessage<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Content, Error> {
-        self.part_of(detection, action, report, &|ue_id| node.ues.has(tenant, ue_id), &|_| true, out)
+        let plmn = CellPlmn::to_tenant(node, tenant);
+        let mut part = |report: &IndicationMessage<'_>| {
+            self.part_of(detection, action, report, &|ue_id| node.ues.has(tenant, ue_id), &|_| true, out)
+        };
+        if plmn.is_same() {
+            return part(report);
+        }
+        let mut report = report.clone();
+        let is_changed = cells::indication(plmn, None, &mut report);
+        match part(&report)? {
+            Content::Unchanged if is_changed => {
+                report.encode_in(detection.revision, detection.wire, out)?;
+                Ok(Content::Written)
+            }
+            content => Ok(content),
+        }
     }
 
     /// Writes the part of a report of an action that is about own UEs and cells.
@@ -265,6 +289,17 @@ impl RcView {
     }
 }
 
+/// An event trigger of a tenant with the cells of the base station; `None` if it is the same. That of one which cannot be decoded is the
+/// same: the base station answers.
+fn translated_trigger(detection: &Detection, plmn: CellPlmn, octets: &[u8]) -> Option<Vec<u8>> {
+    let Detection { revision, wire, .. } = *detection;
+    let arena = Arena::new();
+    let mut trigger = EventTrigger::decode_in(octets, revision, wire, &arena).ok()?;
+    let mut out = Vec::new();
+    let is_changed = cells::event_trigger(plmn, &mut trigger);
+    (is_changed && trigger.encode_in(revision, wire, &mut out).is_ok()).then_some(out)
+}
+
 /// The octets of a parameter.
 fn octets_of(items: &[RanParameterItem<'_>], id: RanParameterId) -> Option<Vec<u8>> {
     let value = match &items.iter().find(|item| item.ran_parameter_id == id)?.value_type {
@@ -305,6 +340,19 @@ impl Insert {
             }
             IndicationHeaderFormats::Format1(_) => None,
         }
+    }
+
+    /// The message of the insert with the cells of a tenant's network; `None` if it is the same.
+    pub fn message_for(&self, detection: &Detection, plmn: CellPlmn, message: &[u8]) -> Option<Vec<u8>> {
+        if plmn.is_same() {
+            return None;
+        }
+        let Detection { revision, wire, .. } = *detection;
+        let arena = Arena::new();
+        let mut message = IndicationMessage::decode_in(message, revision, wire, &arena).ok()?;
+        let mut out = Vec::new();
+        let is_changed = cells::indication(plmn, Some(self.question.style), &mut message);
+        (is_changed && message.encode_in(revision, wire, &mut out).is_ok()).then_some(out)
     }
 
     /// Header and message of the control by which the procedure continues. Inserts have the numbers of the control actions that
@@ -383,7 +431,7 @@ pub(crate) fn control(
             control.target = ControlTarget::Ue(ue_id);
         }
     }
-    if translate_cells(&mut control, node.sla.tenants[tenant].plmn, node.plmn) {
+    if cells::control(CellPlmn::to_station(node, tenant), &mut control) {
         (header, message) = control.encode_in(revision, wire).map_err(invalid)?;
     }
     let mut effect = Effect::None;
@@ -417,31 +465,6 @@ pub(crate) fn control(
 /// Header and message of the control that sets a quota of the base station.
 pub(crate) fn quota_control(detection: &Detection, quota: SlicePrbQuota) -> Result<(Vec<u8>, Vec<u8>), Error> {
     Control::of_cell(ControlAction::SlicePrbQuota(quota)).encode_in(detection.revision, detection.wire)
-}
-
-/// Replaces the PLMN of the virtual node by that of the base station in the target cells of handovers. Returns whether there was one.
-fn translate_cells(control: &mut Control, from: PlmnIdentity, to: PlmnIdentity) -> bool {
-    let translate = |action: &mut ControlAction| {
-        let target = match action {
-            ControlAction::Handover(handover) => &mut handover.target,
-            ControlAction::ConditionalHandover(ConditionalHandover::Prepare { target, .. }) => target,
-            _ => return false,
-        };
-        let plmn = match target {
-            Cgi::NrCgi(cell) => &mut cell.plmn_identity,
-            Cgi::EutraCgi(cell) => &mut cell.plmn_identity,
-        };
-        let is_virtual = *plmn == from && from != to;
-        if is_virtual {
-            *plmn = to;
-        }
-        is_virtual
-    };
-    match &mut control.actions {
-        ControlActions::One(action) => translate(action),
-        ControlActions::Several(actions) => actions.iter_mut().map(translate).fold(false, |any, one| any | one),
-        ControlActions::Filtered(_) | ControlActions::Query(..) => false,
-    }
 }
 
 /// The quota of a control; several actions have at most one.

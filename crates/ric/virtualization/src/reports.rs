@@ -3,9 +3,9 @@
 use e2sm::slice::DirectionSlices;
 use e2sm::{Arena, Error, RecordMap, Wire, ccc, gtp, kpm, mac, pdcp, rc, rlc, rrc, slice, tc};
 use ferric::e2ap::RicActionId;
-use per::List;
 
 use crate::ccc::partition as ccc_partition;
+use crate::cells::CellPlmn;
 use crate::node::{NodeState, Offered, View};
 
 /// What a tenant receives of a report.
@@ -190,16 +190,27 @@ fn events(
 ) -> Result<Content, Error> {
     // also of a UE that has left, which the table of UEs does not have any more
     let is_own = |event: &rrc::Notification<'_>| node.sla.tenant_of(event.plmn, &event.s_nssais) == Some(tenant);
-    let own: List<'_, rrc::Notification<'_>> =
+    let mut own: Vec<rrc::Notification<'_>> =
         report.notifications.iter().filter(|event| is_own(event)).cloned().collect();
     if own.is_empty() {
         return Ok(Content::Nothing);
     }
-    if own.len() == report.notifications.len() {
+    let plmn = CellPlmn::to_tenant(node, tenant);
+    let has_changed = own.iter_mut().fold(false, |any, event| event_cells(plmn, event) | any);
+    if !has_changed && own.len() == report.notifications.len() {
         return Ok(Content::Unchanged);
     }
-    rrc::IndicationMessage { notifications: own }.encode(wire, out)?;
+    rrc::IndicationMessage { notifications: own.into() }.encode(wire, out)?;
     Ok(Content::Written)
+}
+
+/// Changes the cells of an event of a UE. Returns whether something has changed.
+pub(crate) fn event_cells(plmn: CellPlmn, event: &mut rrc::Notification<'_>) -> bool {
+    let from = match &mut event.event {
+        rrc::Event::HandedOver(from) => plmn.cell(from),
+        _ => false,
+    };
+    plmn.cell(&mut event.cell) | from
 }
 
 fn slices(

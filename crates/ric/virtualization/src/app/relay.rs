@@ -9,6 +9,7 @@ use tracing::warn;
 
 use super::VirtualizationApp;
 use crate::base_station::{BaseStation, observe};
+use crate::cells::CellPlmn;
 use crate::node::{NodeState, Offered, View};
 use crate::physical::Subscriber;
 use crate::rc::Insert;
@@ -107,9 +108,11 @@ impl VirtualizationApp {
         });
         match subscriber {
             Some((tenant, key, action)) => {
+                let translated = asked.message_for(&detection, CellPlmn::to_tenant(&shared, tenant), &message);
+                let message = translated.as_deref().unwrap_or(&message);
                 let state = &mut shared.tenants[tenant];
                 state.inserts.add(&process);
-                state.outbox.queue(function).report(key, action, Some(process.to_vec()), &header, &message);
+                state.outbox.queue(function).report(key, action, Some(process.to_vec()), &header, message);
                 node.has_outgoing.set(true);
                 drop(shared);
                 ric.call_after_reading();

@@ -1,8 +1,8 @@
 use e2sm::ccc::{
-    AdministrativeState, AttributeName, CellReported, ChangeType, ControlHeaderFormat1, ControlService, ControlStyle,
-    EventTriggerStyleType, GnbCuUpFunction, NrCellDu, QueryService, QueryStyle, RanFunctionName, ReportService,
-    ReportStyle, ResourceType, RrmPolicyMember, StructureAccepted, SupportedAttribute, SupportedCell,
-    SupportedServices,
+    AdministrativeState, AttributeName, CellForEventTrigger, CellReported, ChangeType, ControlHeaderFormat1,
+    ControlService, ControlStyle, EventTriggerStyleType, GnbCuUpFunction, NrCellDu, QueryService, QueryStyle,
+    RanFunctionName, ReportService, ReportStyle, ResourceType, RrmPolicyMember, StructureAccepted,
+    StructureForEventTrigger, SupportedAttribute, SupportedCell, SupportedServices,
 };
 use e2sm::common::{NrCgi, PlmnIdentity, SNssai, Sst};
 use ferric::e2ap::{RanFunctionId, RicRequestId};
@@ -153,14 +153,21 @@ fn outcome_is_that_of_the_virtual_cell() {
     let mut octets = Vec::new();
     ControlOutcome { format }.encode(&mut octets).unwrap();
 
-    let (translated, now) = outcome(&octets, &CellPolicies::default(), &next);
+    let to_tenant = |tenant| CellPlmn::to_tenant(&node, tenant);
+    let (translated, now) = outcome(&octets, &CellPolicies::default(), &next, to_tenant(0));
     let translated = ControlOutcome::decode(&translated.unwrap()).unwrap();
     let ControlOutcomeFormat::CellLevel { cells, .. } = translated.format else { panic!() };
     let accepted = &cells[0].accepted.as_ref().unwrap()[0].current_values;
     assert_eq!(*accepted, Structure::RrmPolicyRatio(asked[0].clone()));
     let refused = &cells[0].failed.as_ref().unwrap()[0].requested_values;
     assert_eq!(*refused, Structure::RrmPolicyRatio(asked[1].clone()));
+    assert_eq!(cells[0].cell_global_id, cell(A));
     assert_eq!(now.physical(1.0), [(cell(A), asked[0].clone())]);
+    // a tenant of another PLMN knows the cell by this one
+    let (translated, _) = outcome(&octets, &CellPolicies::default(), &next, to_tenant(1));
+    let translated = ControlOutcome::decode(&translated.unwrap()).unwrap();
+    let ControlOutcomeFormat::CellLevel { cells, .. } = translated.format else { panic!() };
+    assert_eq!(cells[0].cell_global_id, cell(B));
 }
 
 fn reported(values: Structure) -> StructureReported {
@@ -184,6 +191,7 @@ fn received(node: &NodeState, tenant: usize, message: &[u8]) -> Vec<Structure> {
     }
     match IndicationMessage::decode(&out).unwrap().format {
         IndicationMessageFormat::CellLevel(cells) => {
+            assert!(cells.iter().all(|of| of.cell_global_id == cell([A, B][tenant])), "{cells:?}");
             cells.into_iter().flat_map(|cell| cell.structures).map(|structure| structure.values).collect()
         }
         IndicationMessageFormat::NodeLevel(all) => all.into_iter().map(|structure| structure.values).collect(),
@@ -272,6 +280,11 @@ fn definition_offers_controls_of_policies_only() {
     RanFunctionDefinition { ran_function_name, node_level: None, cells }.encode(&mut definition).unwrap();
     let offered = RanFunctionDefinition::decode(&offered_definition(&definition).unwrap()).unwrap();
     let cells = offered.cells.unwrap();
+    assert_eq!(cells[0].cell_global_id, cell(A));
+    let node = station();
+    let of_b = definition_for(CellPlmn::to_tenant(&node, 1), &offered_definition(&definition).unwrap()).unwrap();
+    let of_b = RanFunctionDefinition::decode(&of_b).unwrap().cells.unwrap();
+    assert_eq!((of_b[0].cell_global_id, of_b[0].structures.len()), (cell(B), cells[0].structures.len()));
     let all = cells[0].structures.iter().map(|structure| {
         let services = &structure.attributes[0].supported_services;
         assert!(services.query.is_none() && services.report.is_some(), "{structure:?}");
@@ -303,10 +316,50 @@ fn subscription_names_what_identifies_policies() {
         SubscriptionSpec { event_trigger: Vec::new(), actions: vec![action] }
     };
     let mut asked = spec("O-RRMPolicyRatio", &["rRMPolicyMinRatio"]);
-    complete(&mut asked).unwrap();
+    let plmn = CellPlmn::to_station(&station(), 0);
+    complete(&mut asked, plmn).unwrap();
     assert_eq!(asked, spec("O-RRMPolicyRatio", &["rRMPolicyMinRatio", "resourceType", "rRMPolicyMemberList"]));
-    let refused = complete(&mut spec("O-NRCellRelation", &["nRTCI"])).unwrap_err();
+    let refused = complete(&mut spec("O-NRCellRelation", &["nRTCI"]), plmn).unwrap_err();
     assert_eq!(refused, Cause::RicRequest(CauseRicRequest::ActionNotSupported));
+}
+
+/// Both the trigger and the action name the cell as the tenant knows it.
+#[test]
+fn subscription_to_a_cell_is_that_of_the_base_station() {
+    let other = PlmnIdentity::from_codes(9, 9, 3);
+    let spec = |of: Option<Cgi>| {
+        let structure = StructureForEventTrigger { name: "O-NRCellDU".to_owned(), attributes: None };
+        let trigger = CellForEventTrigger { cell_global_id: of, structures: vec![structure] };
+        let format = EventTriggerDefinitionFormat::CellLevelChange(vec![trigger]);
+        let structure = e2sm::ccc::StructureForAction {
+            report_type: e2sm::ccc::ReportType::All,
+            name: "O-NRCellDU".to_owned(),
+            attributes: None,
+        };
+        let action = e2sm::ccc::CellForAction { cell_global_id: of, structures: vec![structure] };
+        let (mut event_trigger, mut definition) = (Vec::new(), Vec::new());
+        EventTriggerDefinition { format }.encode(&mut event_trigger).unwrap();
+        let format = ActionDefinitionFormat::CellLevel(vec![action]);
+        ActionDefinition { ric_style_type: 2, format }.encode(&mut definition).unwrap();
+        let action = ferric::e2::Action {
+            id: ferric::e2ap::RicActionId(1),
+            kind: ferric::e2ap::RicActionType::Report,
+            definition: Some(definition),
+            subsequent: None,
+        };
+        SubscriptionSpec { event_trigger, actions: vec![action] }
+    };
+    // named as in the network of the tenant, as in that of the base station, of another network, and all cells
+    let cases = [(Some(cell(B)), Some(cell(A))), (Some(cell(A)), Some(cell(A)))];
+    for (named, sent) in cases.into_iter().chain([Some(cell(other)), None].map(|same| (same, same))) {
+        let mut asked = spec(named);
+        complete(&mut asked, CellPlmn::to_station(&station(), 1)).unwrap();
+        assert_eq!(asked, spec(sent), "{named:?}");
+    }
+    // what is no trigger is for the base station to refuse
+    let mut asked = SubscriptionSpec { event_trigger: b"{".to_vec(), ..spec(None) };
+    complete(&mut asked, CellPlmn::to_station(&station(), 1)).unwrap();
+    assert_eq!(asked.event_trigger, b"{");
 }
 
 /// Whatever two tenants set: what the base station reserves for each stays within its share, and neither reads a policy of the

@@ -1,5 +1,5 @@
 use e2sm::Wire;
-use e2sm::common::{PlmnIdentity, RanFunctionName, RicFormatType, RicStyleName, SNssai, Sst, True};
+use e2sm::common::{Cgi, NrCgi, PlmnIdentity, RanFunctionName, RicFormatType, RicStyleName, SNssai, Sst, True};
 
 use e2sm::kpm::{
     ActionDefinitionFormat1, ActionDefinitionFormat2, GranularityPeriod, IndicationMessageFormat3, LabelInfoItem,
@@ -317,7 +317,7 @@ fn report_of_several_ues_has_those_of_the_tenant_only() {
     for (number, plmn) in [(1, A), (2, B), (3, A)] {
         notify(&mut node, number, plmn, Event::Attached);
     }
-    let view = KpmView { asked: Vec::new() };
+    let view = KpmView { asked: Vec::new(), with_cells: Vec::new() };
     for detection in detections() {
         let part = |tenant: usize, ues: &[u16]| {
             let mut octets = Vec::new();
@@ -333,5 +333,110 @@ fn report_of_several_ues_has_those_of_the_tenant_only() {
         assert_eq!(part(1, &[1, 2, 3, 9]), written(&[2]), "{detection:?}");
         // the list has at least one UE
         assert_eq!(part(1, &[1, 9]).0, Content::Nothing, "{detection:?}");
+    }
+}
+
+fn cell(plmn: PlmnIdentity) -> Cgi {
+    Cgi::NrCgi(NrCgi::new(plmn, 7))
+}
+
+/// The cell of an action is that of the base station, in each style and revision; a tenant may also name it as the base station does.
+#[test]
+fn cell_of_an_action_is_that_of_the_base_station() {
+    use e2sm::kpm::{
+        ActionDefinitionFormat4, ActionDefinitionFormat5, MatchingUeCondPerSubItem, MatchingUeidPerSubItem,
+        TestCondExpression, TestCondInfo, TestCondType, TestCondValue,
+    };
+    let mut node = station();
+    (3..=4).for_each(|number| notify(&mut node, number, B, Event::Attached));
+    let other = PlmnIdentity::from_codes(9, 9, 3);
+    for detection in detections() {
+        let formats = |cell_global_id| {
+            let subscription_info =
+                ActionDefinitionFormat1 { cell_global_id, ..format1(&[measurement(PRBS, &[label(Some(B), None)])]) };
+            let subscript_info = subscription_info.clone();
+            let ue = |number| MatchingUeidPerSubItem { ue_id: ue_id(number) };
+            let condition = MatchingUeCondPerSubItem {
+                test_cond_info: TestCondInfo {
+                    test_type: TestCondType::Rsrp(True),
+                    test_expr: Some(TestCondExpression::GreaterThan),
+                    test_value: Some(TestCondValue::ValueInt(1)),
+                },
+                logical_or: None,
+            };
+            [
+                (1, ActionDefinitionFormats::Format1(subscription_info.clone())),
+                (2, ActionDefinitionFormats::Format2(ActionDefinitionFormat2 { ue_id: ue_id(3), subscript_info })),
+                (
+                    4,
+                    ActionDefinitionFormats::Format4(ActionDefinitionFormat4 {
+                        matching_ue_cond_list: vec![condition].into(),
+                        subscription_info: subscription_info.clone(),
+                    }),
+                ),
+                (
+                    5,
+                    ActionDefinitionFormats::Format5(ActionDefinitionFormat5 {
+                        matching_ueid_list: vec![ue(3), ue(4)].into(),
+                        subscription_info,
+                    }),
+                ),
+            ]
+        };
+        let specs = |of| formats(of).map(|(style, formats)| spec(&detection, style, formats));
+        for (named, sent) in [(cell(B), cell(A)), (cell(A), cell(A)), (cell(other), cell(other))] {
+            for (asked, expected) in specs(Some(named)).into_iter().zip(specs(Some(sent))) {
+                let (_, translated) = KpmView::translate(&detection, &offered(&detection), asked, 1, &node).unwrap();
+                assert_eq!(translated, expected, "{detection:?}: {named:?}");
+            }
+        }
+    }
+}
+
+/// Labels of v04.00 may name cells; reports of UEs may repeat them.
+#[test]
+fn cells_of_labels_are_those_of_the_tenant() {
+    let mut node = station();
+    notify(&mut node, 3, B, Event::Attached);
+    let mut detection = Detection::configured(Revision::V4_00);
+    for wire in [Wire::Per, Wire::Flat] {
+        detection.wire = wire;
+        let label = |plmn| MeasurementLabel { cell_global_id: Some(cell(plmn)), ..label(Some(B), None) };
+        let (view, sent) = translate(&detection, &node, 1, &[measurement(PRBS, &[label(B)])]).unwrap();
+        assert_eq!(sent, [label(A)]);
+        let report = |of| IndicationMessageFormat1 {
+            meas_data: vec![MeasurementDataItem {
+                meas_record: vec![MeasurementRecordItem::Integer(5)].into(),
+                incomplete_flag: None,
+            }]
+            .into(),
+            meas_info_list: Some(List::from(vec![measurement(PRBS, &[label(of)])]).into()),
+            granul_period: None,
+        };
+        let received = |view: &KpmView, formats| {
+            let mut out = Vec::new();
+            let message = IndicationMessage { formats };
+            let content = view.partition(&detection, &node, 1, ACTION, &message, &mut out).unwrap();
+            assert_eq!(content, Content::Written);
+            out
+        };
+        let encoded = |formats| {
+            let mut out = Vec::new();
+            IndicationMessage { formats }.encode_in(detection.revision, wire, &mut out).unwrap();
+            out
+        };
+        let of_node = |of| IndicationMessageFormats::Format1(report(of));
+        assert_eq!(received(&view, of_node(A)), encoded(of_node(B)));
+        // of a UE, alone and in a list
+        let subscript_info = format1(&[measurement(PRBS, &[label(B)])]);
+        let formats = ActionDefinitionFormats::Format2(ActionDefinitionFormat2 { ue_id: ue_id(3), subscript_info });
+        let asked = spec(&detection, 2, formats);
+        let (view, _) = KpmView::translate(&detection, &offered(&detection), asked, 1, &node).unwrap();
+        assert_eq!(received(&view, of_node(A)), encoded(of_node(B)));
+        let of_ues = |of| {
+            let item = UeMeasurementReportItem { ue_id: ue_id(3), meas_report: report(of) };
+            IndicationMessageFormats::Format3(IndicationMessageFormat3 { ue_meas_report_list: vec![item].into() })
+        };
+        assert_eq!(received(&view, of_ues(A)), encoded(of_ues(B)));
     }
 }

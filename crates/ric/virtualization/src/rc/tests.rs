@@ -1,4 +1,4 @@
-use e2sm::common::{GnbCuUeF1apId, InterfaceType, NrCgi, PartialUeId, SNssai, Sst, UeIdGnbDu};
+use e2sm::common::{GnbCuUeF1apId, InterfaceType, NrCgi, PartialUeId, PlmnIdentity, SNssai, Sst, UeIdGnbDu};
 use e2sm::rc::{
     Drx, FilteredAction, Handover, IndicationMessageFormat1, IndicationMessageFormat2, IndicationMessageFormat2Item,
     MessageTypeNi, OtherAction, Plan, RanParameterElementFalse, Revision, RrcState, UeGroupDefinition,
@@ -83,6 +83,77 @@ fn target_cell_has_the_plmn_of_the_base_station() {
     let handover =
         |plmn| Control::of_ue(ue_id(3), ControlAction::Handover(Handover::to(Cgi::NrCgi(NrCgi::new(plmn, 7)))));
     assert_eq!(pass(&mut node(), 1, &request(&handover(B))).unwrap(), handover(A));
+}
+
+/// Cells have the PLMN of the tenant in reports, and that of the base station in event triggers.
+#[test]
+fn cells_of_subscriptions_and_reports_are_translated() {
+    use e2sm::rc::{
+        EventTriggerCellIndividual, EventTriggerCellInfo, EventTriggerCellInfoItem, EventTriggerCellType,
+        EventTriggerFormats, IndicationMessageFormat3, IndicationMessageFormat3Item, RicEventTriggerCellId,
+    };
+    let node = node();
+    let cell = |plmn| Cgi::NrCgi(NrCgi::new(plmn, 7));
+    let changes = [dictionary::node_change::CELL_CONFIGURATION];
+    let plan = |plmn| {
+        let mut plan = Plan::report_node_changes(&changes, &[dictionary::node_information::CELL_DELETED]);
+        let EventTriggerFormats::Format3(format) = &mut plan.trigger.formats else { panic!() };
+        let item = EventTriggerCellInfoItem {
+            event_trigger_cell_id: RicEventTriggerCellId(1),
+            cell_type: EventTriggerCellType::Individual(EventTriggerCellIndividual { cell_global_id: cell(plmn) }),
+            logical_or: None,
+        };
+        let mut items = format.e2_node_info_change_list.to_vec();
+        items[0].associated_cell_info = Some(EventTriggerCellInfo { cell_info_list: vec![item].into() });
+        format.e2_node_info_change_list = items.into();
+        plan
+    };
+    // the second tenant may name the cell by its own PLMN or by that of the base station
+    for named in [B, A] {
+        let mut asked = subscription(&plan(named), RicActionType::Report);
+        RcView::of(&detection(), &mut asked, 1, &node).unwrap();
+        assert_eq!(asked, subscription(&plan(A), RicActionType::Report));
+    }
+    // one that cannot be decoded is for the base station to refuse
+    let mut asked = SubscriptionSpec { event_trigger: vec![0xff], ..subscription(&plan(B), RicActionType::Report) };
+    RcView::of(&detection(), &mut asked, 1, &node).unwrap();
+    assert_eq!(asked.event_trigger, [0xff]);
+
+    let report = |plmn| {
+        let item = IndicationMessageFormat3Item {
+            cell_global_id: cell(plmn),
+            cell_context_info: None,
+            cell_deleted: Some(true),
+            neighbor_relation_table: None,
+        };
+        let cell_info_list = vec![item].into();
+        encoded(IndicationMessageFormats::Format3(IndicationMessageFormat3 { cell_info_list }))
+    };
+    let view = RcView::default();
+    assert_eq!(received(&view, &node, 0, &report(A)), Some(report(A)));
+    assert_eq!(received(&view, &node, 1, &report(A)), Some(report(B)));
+}
+
+/// The message of an insert names the target cell in the network of the tenant.
+#[test]
+fn insert_names_the_cell_of_the_tenants_network() {
+    use e2sm::rc::{IndicationHeaderFormat2, IndicationMessageFormat5, RicInsertIndicationId};
+    let node = node();
+    let message = |plmn| {
+        let requested_list = Handover::to(Cgi::NrCgi(NrCgi::new(plmn, 7))).to_parameters().into();
+        encoded(IndicationMessageFormats::Format5(IndicationMessageFormat5 { requested_list }))
+    };
+    let header = IndicationHeaderFormats::Format2(IndicationHeaderFormat2 {
+        ue_id: ue_id(3),
+        ric_insert_style_type: ControlAction::HANDOVER.style,
+        ric_insert_indication_id: RicInsertIndicationId(1),
+    });
+    let mut octets = Vec::new();
+    IndicationHeader { formats: header }.encode(Revision::V5_00, &mut octets).unwrap();
+    let insert = Insert::decode(&detection(), &octets, &message(A)).unwrap();
+    let of = |tenant| insert.message_for(&detection(), CellPlmn::to_tenant(&node, tenant), &message(A));
+    assert_eq!((of(0), of(1)), (None, Some(message(B))));
+    assert_eq!(insert.message_for(&detection(), CellPlmn::to_tenant(&node, 1), &[0xff]), None);
 }
 
 #[test]

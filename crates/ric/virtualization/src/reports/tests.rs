@@ -1,4 +1,4 @@
-use e2sm::common::PlmnIdentity;
+use e2sm::common::{Cgi, NrCgi, PlmnIdentity};
 use e2sm::rrc::Event;
 
 use e2sm::slice::{ControlMessage, NO_SLICE, NvsParameters, Parameters, Share, Slice, SliceConfiguration, UeSlices};
@@ -122,8 +122,13 @@ fn statistics() -> Vec<(Offered, ReportOf)> {
         let wire = *wire;
         let report = move |ues: &[u16]| {
             let event = |number: &u16| event_of((*number, *number), plmn_of(*number), Event::Attached, None);
+            let mut notifications: Vec<_> = ues.iter().map(event).collect();
+            // the report that a tenant alone receives has the cells of its network
+            if ues == [2] {
+                notifications[0].cell = Cgi::NrCgi(NrCgi::new(B, 1));
+            }
             let mut out = Vec::new();
-            let notifications = ues.iter().map(event).collect();
+            let notifications = notifications.into();
             rrc::IndicationMessage { notifications }.encode(wire, &mut out).unwrap();
             out
         };
@@ -170,6 +175,32 @@ fn each_statistics_model_has_the_own_ues_of_a_tenant_in_each_encoding() {
             (Content::Written, report(&[]))
         };
         assert_eq!(part(model, &node, &report(&[1, 9]), 1), nothing, "{model:?}");
+    }
+}
+
+/// The cells of events have the PLMN of the tenant; those of other networks stay.
+#[test]
+fn events_name_the_cells_of_the_tenants_network() {
+    let node = node();
+    let cell = |plmn, number| Cgi::NrCgi(NrCgi::new(plmn, number));
+    let other = PlmnIdentity::from_codes(9, 9, 3);
+    for wire in rrc::MODEL.wires {
+        let report = |cells: [Cgi; 2]| {
+            let event = event_of((2, 2), B, Event::HandedOver(cells[0]), None);
+            let mut out = Vec::new();
+            let notifications = vec![rrc::Notification { cell: cells[1], ..event }].into();
+            rrc::IndicationMessage { notifications }.encode(*wire, &mut out).unwrap();
+            out
+        };
+        let of = |cells| part(Offered::Rrc(*wire), &node, &report(cells), 1);
+        assert_eq!(of([cell(A, 1), cell(A, 2)]), (Content::Written, report([cell(B, 1), cell(B, 2)])), "{wire}");
+        assert_eq!(of([cell(A, 1), cell(other, 2)]), (Content::Written, report([cell(B, 1), cell(other, 2)])));
+        assert_eq!(of([cell(other, 1), cell(other, 2)]), (Content::Unchanged, Vec::new()));
+        // a tenant of the PLMN of the base station
+        let event = event_of((1, 1), A, Event::HandedOver(cell(A, 2)), None);
+        let mut message = Vec::new();
+        rrc::IndicationMessage { notifications: vec![event].into() }.encode(*wire, &mut message).unwrap();
+        assert_eq!(part(Offered::Rrc(*wire), &node, &message, 0), (Content::Unchanged, Vec::new()));
     }
 }
 
