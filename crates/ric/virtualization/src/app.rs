@@ -244,6 +244,7 @@ impl VirtualizationApp {
                 node.functions.len()
             );
         }
+        warn_of_unsupported_kpm(node, ric);
         warn_of_tenants_without_ues(node, &sla, ric);
         let virtual_node = |tenant: usize| {
             let of = (self.instance, &*sla, tenant);
@@ -509,6 +510,25 @@ fn offered(node: &Node) -> Vec<(Function, Offered)> {
         Some((Function { id, revision, definition, oid }, model))
     });
     offered.take(MAX_FUNCTIONS).collect()
+}
+
+/// Warns of KPM functions of a base station that tenants do not have because of their revision.
+fn warn_of_unsupported_kpm(node: &Node, ric: &mut IappContext<'_>) {
+    for function in &node.functions {
+        let detected =
+            e2sm::kpm::Detection::from_ran_function(&function.oid, function.revision.0, &function.definition);
+        if let Ok(detected) = detected
+            && !kpm::is_supported(detected.revision)
+            && ric.allows_line(node.id)
+        {
+            warn!(
+                node = %node.global_id,
+                function = function.id.0,
+                "tenants do not have the KPM function of the base station: it is {}; let the base station offer v02.01 or later",
+                detected.revision
+            );
+        }
+    }
 }
 
 /// Adds the virtual node of a tenant for a base station; `None` if E2AP cannot carry its functions.

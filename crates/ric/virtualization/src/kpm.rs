@@ -13,15 +13,16 @@
 //!
 //! The cells of actions and of labels (v04.00) have the PLMN of the tenant, as in [`cells`](crate::cells).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use e2sm::common::{RicStyleType, UeId};
 use e2sm::kpm::{
     ActionDefinition, ActionDefinitionFormat1, ActionDefinitionFormats, Detection, IndicationMessage,
-    IndicationMessageFormat1, IndicationMessageFormats, MeasurementDataItem, MeasurementInfoItem,
-    RanFunctionDefinition, Revision,
+    IndicationMessageFormat1, IndicationMessageFormats, MeasurementDataItem, MeasurementInfoActionItem,
+    MeasurementInfoItem, RanFunctionDefinition, Revision, RicReportStyleItem,
 };
-use e2sm::{Arena, Error};
+use e2sm::{Arena, Error, Wire};
 use ferric::e2::SubscriptionSpec;
 use ferric::e2ap::{Cause, CauseProtocol, CauseRicRequest, RicActionId};
 use per::{IntoOwned, List};
@@ -34,15 +35,29 @@ pub(crate) use labels::{is_sum, sum};
 
 mod labels;
 
+/// The report style with measurements of the node.
+const NODE_STYLE: RicStyleType = RicStyleType(1);
 /// The report style with values that are sums over UEs.
 const CONDITION_STYLE: RicStyleType = RicStyleType(3);
 
 /// Whether functions of a revision are offered.
-pub(crate) fn is_supported(detection: &Detection) -> bool {
-    !matches!(detection.revision, Revision::V1_00 | Revision::V2_00)
+pub(crate) fn is_supported(revision: Revision) -> bool {
+    !matches!(revision, Revision::V1_00 | Revision::V2_00)
 }
 
-/// Returns the definition of the function that a tenant has: without style 3.
+/// Measurements of the cell, as TS 28.552 defines them, that are not those of a network: establishments and handovers, random access,
+/// energy, and what the carrier has. Names that end with a period are groups.
+const OF_CELL: [&str; 9] =
+    ["HO.", "MM.", "PEE.", "RACH.", "RRC.", "RRU.PrbAvailDl", "RRU.PrbAvailUl", "RRU.PrbTotDlDist", "RRU.PrbTotUlDist"];
+
+/// Whether a measurement is of the cell as a whole.
+fn is_of_cell(name: &str) -> bool {
+    OF_CELL.iter().any(|of_cell| *of_cell == name || of_cell.ends_with('.') && name.starts_with(of_cell))
+}
+
+/// Returns the definition of the function that a tenant has: without style 3, and in style 1 without measurements of the cell as a whole.
+/// The definition does not say which measurements are counted by PLMN. A base station refuses a subscription with one that is not, so
+/// those are left out that are unlikely to be: see `OF_CELL`. What is measured by UE stays, and so does a name that is unknown here.
 ///
 /// # Errors
 /// If the definition cannot be decoded.
@@ -51,12 +66,53 @@ pub(crate) fn offered_definition(detection: &Detection, definition: &[u8]) -> Re
     let Detection { revision, wire, .. } = *detection;
     let mut offered = RanFunctionDefinition::decode_in(definition, revision, wire, &arena)?;
     if let Some(styles) = offered.ric_report_style_list {
-        let styles = styles.iter().filter(|style| style.ric_report_style_type != CONDITION_STYLE).cloned();
-        offered.ric_report_style_list = Some(styles.collect::<List<'_, _>>()).filter(|styles| !styles.is_empty());
+        let is_of_node = |style: &RicReportStyleItem<'_>| style.ric_report_style_type == NODE_STYLE;
+        let of_ues =
+            styles.iter().filter(|style| !is_of_node(style)).flat_map(|style| style.meas_info_action_list.iter());
+        let of_ues: HashSet<&str> = of_ues.map(|item| item.meas_name.as_str()).collect();
+        let is_offered = |item: &&MeasurementInfoActionItem<'_>| {
+            let name = item.meas_name.as_str();
+            of_ues.contains(name) || !is_of_cell(name)
+        };
+        let own = styles.iter().filter(|style| style.ric_report_style_type != CONDITION_STYLE).cloned();
+        let own = own.map(|mut style| {
+            if is_of_node(&style) {
+                style.meas_info_action_list = style.meas_info_action_list.iter().filter(is_offered).cloned().collect();
+            }
+            style
+        });
+        let own: List<'_, _> = own.filter(|style| !style.meas_info_action_list.is_empty()).collect();
+        offered.ric_report_style_list = Some(own).filter(|styles| !styles.is_empty());
     }
     let mut out = Vec::new();
     offered.encode_in(revision, wire, &mut out)?;
     Ok(out)
+}
+
+/// Decodes an action definition of a tenant. Returns its revision too.
+///
+/// v02.01, v02.03 and v03.00 share an object identifier, and the definition of a function seldom tells which one it is: so the tenant may
+/// have been told what the RIC of the base station was not. An action definition is of the first possible revision that encodes to the same
+/// octets, beginning with the detected one, else of the first one that can decode it. The base station receives it in the same revision.
+fn decode_action<'a>(
+    detection: &Detection,
+    octets: &'a [u8],
+    arena: &'a Arena,
+) -> Option<(ActionDefinition<'a>, Revision)> {
+    let (detected, wire) = (detection.revision, detection.wire);
+    let others = detection.candidates().rev().filter(|revision| *revision != detected && is_supported(*revision));
+    let mut first = None;
+    for revision in std::iter::once(detected).chain(others) {
+        let Ok(definition) = ActionDefinition::decode_in(octets, revision, wire, arena) else { continue };
+        let mut again = Vec::new();
+        // FlatBuffers have many forms, but one for all revisions
+        let is_same = wire == Wire::Flat || definition.encode_in(revision, wire, &mut again).is_ok() && again == octets;
+        if is_same {
+            return Some((definition, revision));
+        }
+        first.get_or_insert((definition, revision));
+    }
+    first
 }
 
 /// What a tenant has asked for in an action.
@@ -120,14 +176,14 @@ impl KpmView {
     ) -> Result<(Arc<Self>, SubscriptionSpec), Cause> {
         const NOT_SUPPORTED: Cause = Cause::RicRequest(CauseRicRequest::ActionNotSupported);
         const UNAVAILABLE: Cause = Cause::RicRequest(CauseRicRequest::RequestedInformationUnavailable);
-        let Detection { revision, wire, .. } = *detection;
+        let wire = detection.wire;
         let plmn = CellPlmn::to_station(node, tenant);
         let (mut asked, mut with_cells) = (Vec::new(), Vec::new());
         for action in &mut spec.actions {
             let octets = action.definition.take().ok_or(NOT_SUPPORTED)?;
             let arena = Arena::new();
-            let mut definition = ActionDefinition::decode_in(&octets, revision, wire, &arena)
-                .map_err(|_| Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
+            let (mut definition, revision) =
+                decode_action(detection, &octets, &arena).ok_or(Cause::Protocol(CauseProtocol::TransferSyntaxError))?;
             let has = |id: &UeId<'_>| node.ues.has(tenant, id);
             let mut of_ues = |format: &mut ActionDefinitionFormat1<'_>| {
                 plmn.optional(&mut format.cell_global_id);

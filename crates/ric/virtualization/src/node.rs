@@ -87,7 +87,7 @@ impl Offered {
             return Some(Offered::Ccc);
         }
         let detection = kpm::Detection::from_ran_function(oid, revision, definition).ok()?;
-        crate::kpm::is_supported(&detection).then_some(Offered::Kpm(detection))
+        crate::kpm::is_supported(detection.revision).then_some(Offered::Kpm(detection))
     }
 }
 

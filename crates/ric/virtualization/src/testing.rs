@@ -23,9 +23,9 @@ pub(crate) fn station() -> NodeState {
 pub(crate) fn station_of(tenants: &[(PlmnIdentity, &str)]) -> NodeState {
     let share = 100 / tenants.len();
     let tenant = |(at, (plmn, s_nssais)): (usize, &(PlmnIdentity, &str))| {
-        let name = char::from(b'a' + at as u8);
+        let (name, port) = (char::from(b'a' + at as u8), at + 1);
         format!(
-            "[[tenant]]\nname = \"{name}\"\nshare_percent = {share}\nplmn = \"{plmn}\"\ns_nssais = [{s_nssais}]\nric = \"tcp://{name}:1\"\n"
+            "[[tenant]]\nname = \"{name}\"\nshare_percent = {share}\nplmn = \"{plmn}\"\ns_nssais = [{s_nssais}]\nric = \"tcp://127.0.0.1:{port}\"\n"
         )
     };
     let sla = Sla::parse(&tenants.iter().enumerate().map(tenant).collect::<String>()).unwrap();

@@ -2,9 +2,9 @@ use e2sm::Wire;
 use e2sm::common::{Cgi, NrCgi, PlmnIdentity, RanFunctionName, RicFormatType, RicStyleName, SNssai, Sst, True};
 
 use e2sm::kpm::{
-    ActionDefinitionFormat1, ActionDefinitionFormat2, GranularityPeriod, IndicationMessageFormat3, LabelInfoItem,
-    LabelInfoList, MeasurementInfoActionItem, MeasurementLabel, MeasurementRecordItem, MeasurementType,
-    MeasurementTypeId, RicReportStyleItem, UeMeasurementReportItem,
+    ActionDefinitionFormat1, ActionDefinitionFormat2, EveryUe, GranularityPeriod, IndicationMessageFormat3,
+    LabelInfoItem, LabelInfoList, MeasurementLabel, MeasurementRecordItem, MeasurementRequest, MeasurementType,
+    MeasurementTypeId, ReportRequest, Scope, UeMeasurementReportItem,
 };
 use e2sm::rrc::Event;
 use ferric::e2::Action;
@@ -439,4 +439,108 @@ fn cells_of_labels_are_those_of_the_tenant() {
         };
         assert_eq!(received(&view, of_ues(A)), encoded(of_ues(B)));
     }
+}
+
+/// The names that a definition offers in a style; `None` without the style.
+fn names(detection: &Detection, definition: &[u8], style: i64) -> Option<Vec<String>> {
+    let arena = Arena::new();
+    let read = RanFunctionDefinition::decode_in(definition, detection.revision, detection.wire, &arena).unwrap();
+    let styles = read.ric_report_style_list?;
+    let style = styles.iter().find(|of| of.ric_report_style_type == RicStyleType(style))?;
+    Some(style.meas_info_action_list.iter().map(|item| item.meas_name.as_str().to_owned()).collect())
+}
+
+/// A definition with these measurements by style.
+fn with_styles(detection: &Detection, styles: &[(i64, &[&'static str])]) -> Vec<u8> {
+    let (plain, arena) = (offered(detection), Arena::new());
+    let mut read = RanFunctionDefinition::decode_in(&plain, detection.revision, detection.wire, &arena).unwrap();
+    read.ran_function_name.e2sm_oid = PrintableString::literal(detection.revision.oid());
+    let template = read.ric_report_style_list.take().unwrap()[0].clone();
+    let items = |names: &[&'static str]| {
+        let item = |name: &&'static str| MeasurementInfoActionItem {
+            meas_name: (*name).try_into().unwrap(),
+            meas_id: None,
+            bin_range_def: None,
+        };
+        names.iter().map(item).collect()
+    };
+    let style = |(number, names): &(i64, &[&'static str])| RicReportStyleItem {
+        ric_report_style_type: RicStyleType(*number),
+        ric_action_format_type: RicFormatType(*number),
+        meas_info_action_list: items(names),
+        ..template.clone()
+    };
+    read.ric_report_style_list = Some(styles.iter().map(style).collect());
+    let mut octets = Vec::new();
+    read.encode_in(detection.revision, detection.wire, &mut octets).unwrap();
+    octets
+}
+
+#[test]
+fn offered_definition_is_detected_as_that_of_the_base_station() {
+    for configured in detections() {
+        let oid = configured.wire.oid(configured.revision.oid());
+        let physical = with_styles(&configured, &[(1, &[PRBS, "RRC.ConnMean"]), (3, &[PRBS]), (4, &[PRBS])]);
+        for revision in 0..=4 {
+            let of = |definition: &[u8]| Detection::from_ran_function(&oid, revision, definition).unwrap();
+            let detected = of(&physical);
+            let offered = offered_definition(&detected, &physical).unwrap();
+            assert_eq!(of(&offered), detected, "{configured:?}, function revision {revision}");
+            assert_eq!(names(&detected, &offered, 3), None);
+        }
+    }
+}
+
+#[test]
+fn measurements_of_the_cell_as_a_whole_are_not_offered() {
+    let of_node: &[_] =
+        &[PRBS, "RRC.ConnMean", "DRB.MeanActiveUeDl", "RRU.PrbAvailDl", "RRU.PrbTotDlDist", "HO.OfUe", "Vendor.Load"];
+    for detection in detections() {
+        let physical = with_styles(&detection, &[(1, of_node), (4, &[PRBS, "HO.OfUe"])]);
+        let offered = offered_definition(&detection, &physical).unwrap();
+        let expected = [PRBS, "DRB.MeanActiveUeDl", "HO.OfUe", "Vendor.Load"].map(str::to_owned).to_vec();
+        assert_eq!(names(&detection, &offered, 1), Some(expected), "{detection:?}");
+        assert_eq!(names(&detection, &offered, 4), Some(vec![PRBS.to_owned(), "HO.OfUe".to_owned()]));
+        // a list has at least one measurement
+        let physical = with_styles(&detection, &[(1, &["RRC.ConnMean"]), (4, &[PRBS])]);
+        let offered = offered_definition(&detection, &physical).unwrap();
+        assert_eq!(names(&detection, &offered, 1), None);
+        assert!(names(&detection, &offered, 4).is_some());
+    }
+}
+
+/// v02.01 has another encoding of conditions than those that it cannot be told from.
+#[test]
+fn action_of_each_possible_revision_is_passed_on_in_it() {
+    let node = station();
+    for sent in [Revision::V2_01, Revision::V2_03, Revision::V3_00] {
+        let oid = sent.oid();
+        let physical = with_styles(&Detection::configured(sent), &[(1, &[PRBS]), (4, &[PRBS])]);
+        let detected = Detection::from_ran_function(oid, 1, &physical).unwrap();
+        let (arena, mut octets) = (Arena::new(), Vec::new());
+        let definition = RanFunctionDefinition::decode(&physical, sent, &arena).unwrap();
+        let request = ReportRequest {
+            measurements: &[MeasurementRequest::named(PRBS)],
+            granularity_period_ms: 100,
+            reporting_period_ms: 100,
+            scope: Scope::EveryUe(EveryUe::AnySignal),
+        };
+        request.plan(&definition, sent).unwrap().action.encode(sent, &mut octets).unwrap();
+        let kind = RicActionType::Report;
+        let action = Action { id: ACTION, kind, definition: Some(octets.clone()), subsequent: None };
+        let spec = SubscriptionSpec { event_trigger: vec![0], actions: vec![action] };
+        let (_, passed) = KpmView::translate(&detected, &physical, spec.clone(), 0, &node).unwrap();
+        assert_eq!(passed.actions[0].definition, Some(octets.clone()), "{sent}, detected as {detected}");
+        // octets of no revision
+        let mut cut = spec;
+        cut.actions[0].definition = Some(octets[..octets.len() / 2].to_vec());
+        let refused = KpmView::translate(&detected, &physical, cut, 0, &node).map(|_| ());
+        assert_eq!(refused, Err(Cause::Protocol(CauseProtocol::TransferSyntaxError)), "{sent}");
+    }
+}
+
+#[test]
+fn revisions_before_v02_01_are_not_offered() {
+    let supported = Revision::ALL.into_iter().filter(|revision| is_supported(*revision));
+    assert!(supported.eq(Revision::FROM_V2));
 }
