@@ -455,7 +455,13 @@ fn subscribe(
     let result = Share::of(node.virtual_nodes.iter().flatten().count())
         .check(&subscriptions.usage_of(id, tenant), &spec)
         .and_then(|()| {
-            let added = subscriptions.add(id, function, spec, Some(subscriber.clone()), ric);
+            let added = match node.function(function) {
+                // reports of changes begin with the present configuration, which a later subscriber would not get
+                Some(Offered::Ccc) => {
+                    subscriptions.add_single(id, function, spec, subscriber.clone(), ric).map(|()| None)
+                }
+                _ => subscriptions.add(id, function, spec, Some(subscriber.clone()), ric),
+            };
             added.map(|admission| admission.map(|admission| subscriber.admission(&admission)))
         });
     match result {
@@ -599,11 +605,11 @@ impl Iapp for VirtualizationApp {
                 self.remove_node(node.id, ric);
                 self.add_node(node, ric);
             }
-            IappEvent::NodeChanged(node) => {
-                if self.nodes.get(&node.id).is_none_or(|known| known.functions != offered(node)) {
-                    self.remove_node(node.id, ric);
-                    self.add_node(node, ric);
-                }
+            IappEvent::NodeChanged(node)
+                if self.nodes.get(&node.id).is_none_or(|known| known.functions != offered(node)) =>
+            {
+                self.remove_node(node.id, ric);
+                self.add_node(node, ric);
             }
             IappEvent::NodeLost(id) => self.remove_node(*id, ric),
             IappEvent::Request(event) => self.handle_request(event, ric),

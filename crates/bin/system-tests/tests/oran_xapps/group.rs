@@ -13,8 +13,8 @@ use ric::oran_host::RmrRightsHandle;
 use rmr::MessageType;
 use serde_json::{Value, json};
 use system_tests::platform::{Kpm, NODE, VERSION, Xapp, ran_config};
-use system_tests::rmr_peer::{Connection, Received, SILENCE};
-use system_tests::{Platform, TestRan, TestRic, eventually, log};
+use system_tests::rmr_peer::{Connection, Received};
+use system_tests::{PATIENCE, Platform, TestRan, TestRic, eventually, log};
 use testkit::RedisStore;
 use testkit::http::{Response, Service};
 
@@ -185,7 +185,7 @@ impl Indications {
 
     /// Receives one that did not come before.
     pub fn receive(&mut self) {
-        let Some(message) = self.connection.receive_within(SILENCE) else { panic!("no indication for {SILENCE:?}") };
+        let Some(message) = self.connection.receive_within(PATIENCE) else { panic!("no indication for {PATIENCE:?}") };
         if message.kind != MessageType::HEALTH_CHECK_REQUEST {
             self.take(message);
         }

@@ -90,9 +90,9 @@ fn deleted_slice_leaves_its_ues_to_the_rest() {
     assert_eq!(slices.physical(HALF, 2..=2).ues[&2], [31, 31]);
 }
 
-/// The shares of the base station's slices in the downlink, by id, of a tenant with half of the cell and these UEs.
-fn shares(controls: &[ControlMessage<'static>], ues: std::ops::RangeInclusive<u16>) -> Vec<(u32, f64)> {
-    let physical = configured(controls).unwrap().physical(HALF, ues);
+/// The shares of the base station's slices in the downlink, by id, of a tenant with half of the cell and so many UEs.
+fn shares(controls: &[ControlMessage<'static>], ues: u16) -> Vec<(u32, f64)> {
+    let physical = configured(controls).unwrap().physical(HALF, 1..=ues);
     physical.slices[0].iter().map(|(id, slice)| (*id, (1e3 * physical_share(slice)).round() / 1e3)).collect()
 }
 
@@ -104,22 +104,22 @@ fn slices_without_ues_lend_their_shares_to_slices_of_the_same_tenant() {
         [three.clone()].into_iter().chain(moved).collect::<Vec<_>>()
     };
     // nobody would receive anything: all is as the tenant has configured it
-    assert_eq!(shares(&only(&[]), 2..=1), [(17, 0.15), (18, 0.1), (19, 0.05), (31, 0.2)]);
+    assert_eq!(shares(&only(&[]), 0), [(17, 0.15), (18, 0.1), (19, 0.05), (31, 0.2)]);
     // UEs without a slice have all of the tenant's half
-    assert_eq!(shares(&only(&[]), 1..=2), [(17, 0.0), (18, 0.0), (19, 0.0), (31, 0.5)]);
+    assert_eq!(shares(&only(&[]), 2), [(17, 0.0), (18, 0.0), (19, 0.0), (31, 0.5)]);
     // one with 30 % and one with 20 %: as 3 to 2
-    assert_eq!(shares(&only(&[(1, 1), (2, 2)]), 1..=2), [(17, 0.3), (18, 0.2), (19, 0.0), (31, 0.0)]);
+    assert_eq!(shares(&only(&[(1, 1), (2, 2)]), 2), [(17, 0.3), (18, 0.2), (19, 0.0), (31, 0.0)]);
     // one with 30 % and the rest of 40 %
-    assert_eq!(shares(&only(&[(1, 1)]), 1..=2), [(17, 0.214), (18, 0.0), (19, 0.0), (31, 0.286)]);
-    assert_eq!(shares(&only(&[(1, 1), (2, 2), (3, 3)]), 1..=3), [(17, 0.25), (18, 0.167), (19, 0.083), (31, 0.0)]);
+    assert_eq!(shares(&only(&[(1, 1)]), 2), [(17, 0.214), (18, 0.0), (19, 0.0), (31, 0.286)]);
+    assert_eq!(shares(&only(&[(1, 1), (2, 2), (3, 3)]), 3), [(17, 0.25), (18, 0.167), (19, 0.083), (31, 0.0)]);
 }
 
 #[test]
 fn ues_without_a_slice_have_the_cell_of_slices_that_leave_nothing_and_have_no_ues() {
     let all = add(vec![capacity(1, 0.6), capacity(2, 0.4)]);
-    assert_eq!(shares(std::slice::from_ref(&all), 1..=2), [(17, 0.0), (18, 0.0), (31, 0.5)]);
+    assert_eq!(shares(std::slice::from_ref(&all), 2), [(17, 0.0), (18, 0.0), (31, 0.5)]);
     // as in a cell of its own: what slice 1 does not use
-    assert_eq!(shares(&[all.clone(), associate(1, 1)], 1..=2), [(17, 0.5), (18, 0.0)]);
+    assert_eq!(shares(&[all.clone(), associate(1, 1)], 2), [(17, 0.5), (18, 0.0)]);
     assert_eq!(configured(&[all, associate(1, 1)]).unwrap().physical(HALF, 1..=2).ues[&2][0], NO_SLICE);
 }
 
@@ -127,10 +127,10 @@ fn ues_without_a_slice_have_the_cell_of_slices_that_leave_nothing_and_have_no_ue
 fn rate_slice_lends_its_share_without_ues_and_does_not_borrow() {
     let rate = |id, required_mbps| slice(id, NvsParameters::Rate(Rate { required_mbps, reference_mbps: 50.0 }));
     let both = add(vec![rate(1, 10.0), capacity(2, 0.5)]);
-    assert_eq!(shares(&[both.clone(), associate(1, 2)], 1..=1), [(17, 0.0), (18, 0.5), (31, 0.0)]);
+    assert_eq!(shares(&[both.clone(), associate(1, 2)], 1), [(17, 0.0), (18, 0.5), (31, 0.0)]);
     // the capacity slice has what the rate slice does not reserve
-    assert_eq!(shares(&[both.clone(), associate(1, 1), associate(2, 2)], 1..=2), [(17, 0.1), (18, 0.4), (31, 0.0)]);
-    assert_eq!(shares(&[both, associate(1, 1)], 1..=1), [(17, 0.1), (18, 0.25), (31, 0.15)]);
+    assert_eq!(shares(&[both.clone(), associate(1, 1), associate(2, 2)], 2), [(17, 0.1), (18, 0.4), (31, 0.0)]);
+    assert_eq!(shares(&[both, associate(1, 1)], 1), [(17, 0.1), (18, 0.25), (31, 0.15)]);
 }
 
 /// A source of random numbers that a seed repeats (xorshift64*).
