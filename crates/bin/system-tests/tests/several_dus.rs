@@ -357,7 +357,7 @@ fn base_station_of_a_lost_du_is_gone_until_it_is_back() {
     network.ran.restart();
     eventually("the same base stations after all parts were lost", || {
         let is_there = |id: &&str| network.controller.rest.get("/v1/nodes").to_string().contains(*id);
-        STATIONS.iter().all(|id| is_there(id)) && STATIONS.map(|id| network.functions(id)) == functions
+        STATIONS.iter().all(is_there) && STATIONS.map(|id| network.functions(id)) == functions
     });
     for id in STATIONS {
         await_ues(&ric, id, 2);

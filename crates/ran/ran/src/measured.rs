@@ -43,7 +43,7 @@ impl Measured {
     }
 
     /// The value of a measurement of an E2 node over the last step, in the unit of the measurement: of its cell, or of the UE
-    /// with a place among [`KpmSource::ues`]. `None` if the node, the UE or a value does not exist, or the node does not offer
+    /// with a place among `KpmSource::ues`. `None` if the node, the UE or a value does not exist, or the node does not offer
     /// the measurement.
     #[must_use]
     pub fn value(&self, node: usize, name: &str, ue: Option<usize>) -> Option<f64> {

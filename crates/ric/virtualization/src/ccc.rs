@@ -5,7 +5,7 @@
 //! | O-GNBCUCPFunction, O-GNBCUUPFunction, O-GNBDUFunction, O-NRCellCU, O-NRCellDU, O-BWP | reports, with its own PLMN and network slices in lists of these |
 //! | O-RRMPolicyRatio | reports and controls of policies of its own network slices, with ratios of its virtual cell as in [`policies`](crate::policies) |
 //!
-//! Cells have the PLMN of the tenant, as in [`cells`](crate::cells).
+//! Cells have the PLMN of the tenant, as in `cells`.
 //!
 //! Other structures and queries are not offered: locking, waking or moving the border of a cell concerns the UEs of all tenants. A
 //! control takes effect as a whole or not at all, as far as the base station does not refuse one of its structures.

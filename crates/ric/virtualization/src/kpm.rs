@@ -11,7 +11,7 @@
 //! of it; only measurements that are sums over UEs are, see `labels`. Style 3 is not offered: its values are sums over the UEs of all
 //! tenants. Revisions are v02.01 to v04.00, whose RAN function definitions name no cells.
 //!
-//! The cells of actions and of labels (v04.00) have the PLMN of the tenant, as in [`cells`](crate::cells).
+//! The cells of actions and of labels (v04.00) have the PLMN of the tenant, as in `cells`.
 
 use std::collections::HashSet;
 use std::sync::Arc;

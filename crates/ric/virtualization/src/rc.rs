@@ -3,7 +3,7 @@
 //! | service | what a tenant has |
 //! |---|---|
 //! | report styles 1, 2 | messages and outcomes of procedures of its own UEs; a report of no particular UE is for no tenant |
-//! | report style 3 | changes of the node and its cells, which have the PLMN of the tenant as in [`cells`](crate::cells) |
+//! | report style 3 | changes of the node and its cells, which have the PLMN of the tenant as in `cells` |
 //! | report styles 4, 5 | its own UEs |
 //! | insert | procedures of its own UEs; those of UEs that no tenant has subscribed to continue at once |
 //! | control | the actions in `ACTIONS` on its own UEs; the slice-level PRB quota as in [`policies`](crate::policies) |
