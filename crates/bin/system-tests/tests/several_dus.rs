@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use e2sm::common::{AmfUeNgapId, Cgi, Guami, NrCgi, PlmnIdentity, UeId, UeIdGnb};
+use e2sm::common::{Cgi, NrCgi, PlmnIdentity};
 use e2sm::rc::{self, Control, ControlAction, Drx, Handover};
 use ferric::e2::topology::Part;
 use ferric::e2::{ControlOutcome, Indication, Node, RequestEvent};
 use ferric::server::{Iapp, IappContext, IappEvent};
 use ferric::xapp::{Error, KpmStream, Record, Ric, UeReference, Xapp, XappConfig, XappEvent};
-use per::Bits;
 use ran::scenario::ScenarioFolders;
 use ran::{RanConfig, Scenario};
 use serde_json::Value;
-use system_tests::{PATIENCE, TestRan, TestRic, eventually};
+use system_tests::{PATIENCE, TestRan, TestRic, eventually, ue_id};
 use virtualization::topology::Topology;
 
 /// The cells of the DUs.
@@ -270,26 +269,6 @@ fn each_base_station_has_the_ues_of_its_du() {
     eventually("the UE is back", || STATIONS.map(of) == [2, 2]);
 }
 
-/// The UE with an AMF UE NGAP ID.
-fn ue_id(amf_ue_ngap_id: i64) -> UeId<'static> {
-    let plmn_identity = PlmnIdentity::from_codes(1, 1, 2);
-    let (amf_region_id, amf_set_id, amf_pointer) = (Bits::new(1, 8), Bits::new(1, 10), Bits::new(1, 6));
-    UeId::Gnb(
-        UeIdGnb {
-            amf_ue_ngap_id: AmfUeNgapId(amf_ue_ngap_id),
-            guami: Guami { plmn_identity, amf_region_id, amf_set_id, amf_pointer },
-            gnb_cu_ue_f1ap_id_list: None,
-            gnb_cu_cp_ue_e1ap_id_list: None,
-            ran_ueid: None,
-            m_ng_ran_ue_xnap_id: None,
-            global_gnb_id: None,
-            global_ng_ran_node_id: None,
-            cell_rnti: None,
-        }
-        .into(),
-    )
-}
-
 /// Sends a control to the first function of E2SM-RC of a node.
 fn control(xapp: &mut Xapp, node: &str, control: &Control) -> ControlOutcome {
     let (header, message) = control.encode(RanConfig::default().rc_revision).unwrap();
@@ -320,8 +299,9 @@ fn controls_of_ues_of_another_base_station_are_refused() {
     let mut xapp = Xapp::connect(&network.controller.xapp, "raw", XappConfig::default()).unwrap();
     let cells = [1, 2].map(|local| Cgi::NrCgi(NrCgi::new(PlmnIdentity::from_codes(1, 1, 2), 0xe00 << 14 | local)));
     for (own, other) in [(0, 1), (1, 0)] {
-        let handover = |ue: usize| Control::of_ue(ue_id(ids[ue]), ControlAction::Handover(Handover::to(cells[other])));
-        let drx = Control::of_ue(ue_id(ids[other]), ControlAction::Drx(Drx::long(40)));
+        let handover =
+            |ue: usize| Control::of_ue(ue_id::by_amf(ids[ue]), ControlAction::Handover(Handover::to(cells[other])));
+        let drx = Control::of_ue(ue_id::by_amf(ids[other]), ControlAction::Drx(Drx::long(40)));
         for refused in [handover(other), drx] {
             let outcome = control(&mut xapp, STATIONS[own], &refused);
             assert!(matches!(outcome, ControlOutcome::Failed { .. }), "{own}: {outcome:?}");
@@ -332,7 +312,7 @@ fn controls_of_ues_of_another_base_station_are_refused() {
     let outcome = control(
         &mut xapp,
         STATIONS[0],
-        &Control::of_ue(ue_id(ids[0]), ControlAction::Handover(Handover::to(cells[1]))),
+        &Control::of_ue(ue_id::by_amf(ids[0]), ControlAction::Handover(Handover::to(cells[1]))),
     );
     assert!(matches!(outcome, ControlOutcome::Acknowledged(_)), "{outcome:?}");
 }
