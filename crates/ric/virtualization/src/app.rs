@@ -574,8 +574,7 @@ fn add_virtual_node(
                 warn!(
                     node = %node.global_id,
                     tenant = agreement.name,
-                    "the tenant does not see the base station, whose RAN functions cannot be offered to it: {error}; correct the base \
-                     station"
+                    "the tenant does not see the base station: E2AP cannot carry its RAN functions: {error}; correct the base station"
                 );
             }
             None

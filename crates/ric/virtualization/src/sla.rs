@@ -69,7 +69,7 @@ impl Sla {
                 return Err(table.invalid("plmn", &both));
             }
             if let Some(other) = tenants.iter().find(|other| other.plmn == tenant.plmn && other.ric == tenant.ric) {
-                // one with network slices beside one with the rest of the PLMN, or with others of its slices
+                // such tenants divide the PLMN by network slices
                 let text = format!(
                     "tenants `{}` and `{}` of PLMN {} have one controller, to which both virtual nodes of a base station would be one \
                      node; give each tenant of a PLMN a controller of its own",

@@ -199,16 +199,18 @@ pub(super) fn split(parts: &CccParts, trigger: &Trigger, action: &Action) -> Res
     if !of_parts.iter().any(|(part, _)| parts.target(*part).is_some()) {
         return Err(UNAVAILABLE);
     }
-    let own_trigger = |part: Ranked| match trigger {
+    let own_trigger = |part: Ranked| {
+        match trigger {
         Trigger::Periodic => Ok(None),
         Trigger::Change(of_parts) => of_parts.get(&part).cloned().map(Some).ok_or_else(|| {
             // it does not see the changes of other parts
             debug!(
                 ?part,
-                "an action is refused: the event trigger names no structure of a part whose structures it has"
+                "an action is refused: it has structures of a part, and the event trigger has none of that part; name one there too"
             );
             NOT_SUPPORTED
         }),
+    }
     };
     let of_part = |(part, definition)| Ok(PartAction { part, event_trigger: own_trigger(part)?, definition });
     Ok(Split {
